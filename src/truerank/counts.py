@@ -1,0 +1,656 @@
+"""RankCounts: the distinct outcomes of a sampled evaluation, with their weights.
+
+It is all an estimator ever sees, it is small, and it adds up across files, users and machines.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from truerank import _checks, tables
+from truerank._checks import FloatArray, IntArray
+from truerank.errors import AssumptionWarning, InputError
+from truerank.schemes import Scheme
+
+FORMAT_VERSION = 1
+_FORMAT_KEY = b"truerank.rank_counts"
+# Above one in this many of the pool, drawing with or without replacement gives different answers.
+_REPLACEMENT_MATTERS = 20
+_LARGEST_WEIGHT = 1e100  # whose square is a float still
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankCounts:
+    """Distinct outcomes (scheme, n_items, sample_size, sampled_rank) and their weights.
+
+    Build one with :meth:`from_ranks`, :meth:`from_table`, :meth:`from_exact_ranks` or
+    :meth:`load`; add them with ``+``. All arrays are of shape (n_outcomes,), sorted by outcome.
+
+    Attributes
+    ----------
+    schemes
+        The sampling schemes that occur, sorted; ``scheme`` indexes them.
+    weight
+        Users (or shares of them) with each outcome, above 0.
+    n_users
+        What metrics are divided by: the number of users, or the sum of given weights.
+    squared_weight
+        Sum over independent sampled ranks of their squared weight; it gives the effective
+        number of users.
+    """
+
+    schemes: tuple[Scheme, ...]
+    scheme: IntArray
+    n_items: IntArray
+    sample_size: IntArray
+    sampled_rank: IntArray
+    weight: FloatArray
+    n_users: float
+    squared_weight: float
+
+    # -- building ---------------------------------------------------------------------------
+
+    @classmethod
+    def from_ranks(
+        cls,
+        ranks: Any,
+        *,
+        n_items: Any,
+        sample_size: Any = None,
+        num_negatives: Any = None,
+        replacement: bool | None = None,
+        ladder: Iterable[int] | None = None,
+        hits: int = 1,
+        user_ids: Any = None,
+        item_ids: Any = None,
+        weights: Any = None,
+        targets: str = "recall",
+    ) -> RankCounts:
+        """Count sampled ranks.
+
+        Parameters
+        ----------
+        ranks
+            Sampled ranks, 1-based, shape (n_rows,): 1 means no sampled negative scored higher.
+        n_items
+            Candidates the target is ranked among, itself included: one number, or one per row
+            when users' training items are left out of their pools.
+        sample_size, num_negatives
+            Give one: the sample size counts the target, the negatives do not ("100 negatives"
+            is ``num_negatives=100``, sample_size 101). One number, or one per row.
+        replacement
+            Whether negatives were drawn with replacement. True unless told; a warning is given
+            when that matters.
+        ladder, hits
+            For adaptive samples, the sizes a user may end with: see :class:`Scheme`.
+        user_ids
+            With them, several rows of one user are repeated draws and make one larger sample
+            (the draws taken to be disjoint if without replacement).
+        item_ids
+            With them too, a unit is a (user, item) pair and a user may have several targets.
+            Each is ranked among the non-targets and the user counts once.
+        weights
+            Weight of each row, instead of 1; metrics become weighted means.
+        targets
+            How several targets of a user are weighted: ``"recall"`` (1/targets, a mean over
+            them), ``"ndcg"`` (1/ideal DCG) or ``"precision"`` (1 each). Not with ``weights``.
+        """
+        if targets not in _TARGETS:
+            raise _checks.unknown("targets weighting", targets, _TARGETS)
+        if weights is not None and targets != "recall":
+            raise InputError(f"targets is {targets!r} and weights are given: drop one of them")
+        rank = _checks.whole_numbers(ranks, "sampled_rank")
+        size = _sample_sizes(sample_size, num_negatives, rank.size)
+        pool = _pool_sizes(n_items, rank.size)
+        scheme = Scheme(
+            replacement=True if replacement is None else replacement,
+            ladder=() if ladder is None else ladder,  # type: ignore[arg-type]
+            hits=hits,
+        )
+        _check_outcomes(scheme, pool, size, rank)
+        weight = None if weights is None else _row_weights(weights, rank.size)
+        user = None if user_ids is None else _codes(user_ids, "user_ids", rank.size)
+        if item_ids is not None and user is None:
+            raise InputError("item_ids is given without user_ids; targets belong to users")
+        if user is not None:
+            unit = user
+            if item_ids is not None:
+                item = _codes(item_ids, "item_ids", rank.size)
+                unit = np.unique(user * (item.max() + 1) + item, return_inverse=True)[1]
+            first, pool, size, rank = _combine_draws(scheme, unit, pool, size, rank)
+            user = user[first]
+            weight = None if weight is None else _same_weight(weight, unit, first)
+        if replacement is None:
+            _warn_if_it_matters(size, pool)
+        n_users = None
+        if weight is None:
+            weight, n_users = _target_weights(user, rank.size, targets)
+        return cls._build(
+            [scheme], np.zeros(rank.size, dtype=np.int64), pool, size, rank, weight, n_users=n_users
+        )
+
+    @classmethod
+    def from_exact_ranks(cls, ranks: Any, *, n_items: Any, **options: Any) -> RankCounts:
+        """Count global ranks (1-based): the case of a sample that is the whole pool.
+
+        Takes the ``user_ids``, ``item_ids``, ``weights`` and ``targets`` of :meth:`from_ranks`.
+        """
+        return cls.from_ranks(
+            ranks, n_items=n_items, sample_size=n_items, replacement=False, **options
+        )
+
+    @classmethod
+    def from_table(
+        cls,
+        table: Any,
+        *,
+        n_items: Any = None,
+        sample_size: Any = None,
+        num_negatives: Any = None,
+        columns: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> RankCounts:
+        """Count the sampled ranks of a table, one row a rank.
+
+        Parameters
+        ----------
+        table
+            A pandas, polars or pyarrow table, or the path of a Parquet, CSV or TSV file. Read
+            are the columns ``rank`` (or ``sampled_rank``) and, where present, ``sample_size``
+            or ``num_negatives``, ``n_items``, ``user_id``, ``item_id``, ``weight``; common
+            other spellings are known.
+        n_items, sample_size, num_negatives
+            For what is no column of the table.
+        columns
+            Our name -> the table's, for other spellings: ``{"sampled_rank": "pos"}``.
+        options
+            As in :meth:`from_ranks`: ``replacement``, ``ladder``, ``hits``, ``targets``.
+        """
+        return cls._from_table(
+            tables.read(table),
+            columns,
+            options,
+            n_items=n_items,
+            sample_size=sample_size,
+            num_negatives=num_negatives,
+        )
+
+    @classmethod
+    def by_model(cls, table: Any, *, by: str = "model", **options: Any) -> dict[str, RankCounts]:
+        """One RankCounts for each value of the column ``by``; options as in :meth:`from_table`."""
+        source = tables.read(table)
+        columns = options.pop("columns", None)
+        if by == "model":  # or as the table spells it
+            by = _column_name(source, "model", columns) or by
+        given = {name: options.pop(name, None) for name in _DESIGN}
+        if not len(source):
+            raise InputError(f"{source.name} is empty; there is nothing to count")
+        return {
+            value: cls._from_table(part, columns, options, **given)
+            for value, part in source.split(by)
+        }
+
+    @classmethod
+    def _from_table(
+        cls,
+        source: tables.Table,
+        columns: Mapping[str, str] | None,
+        options: dict[str, Any],
+        **given: Any,
+    ) -> RankCounts:
+        if {*_KEY, "weight"} <= set(source.columns):
+            raise InputError(
+                f"{source.name} holds outcomes already counted, not ranks: RankCounts.load reads "
+                "what RankCounts.save wrote"
+            )
+        models = _column(source, "model", columns)
+        if models is not None and (n_models := len(set(map(str, models.tolist())))) > 1:
+            raise InputError(
+                f"{source.name} holds {n_models} models; count each on its own: "
+                "RankCounts.by_model, or --by model on the command line"
+            )
+        ranks = _column(source, "sampled_rank", columns)
+        if ranks is None:
+            raise source.missing("rank", "sampled_rank")
+        for name in _DESIGN:
+            found = _column(source, name, columns)
+            if found is not None and given[name] is not None:
+                raise InputError(
+                    f"{name} is given as {given[name]!r} and is a column of {source.name}: "
+                    "drop one of them"
+                )
+            given[name] = found if found is not None else given[name]
+        if given["n_items"] is None:
+            raise InputError(f"n_items is neither given nor a column of {source.name}")
+        identities: dict[str, Any] = {
+            f"{name}s": _column(source, name, columns) for name in ("user_id", "item_id", "weight")
+        }
+        if identities["user_ids"] is None:  # an item without its user tells nothing
+            identities["item_ids"] = None
+        return cls.from_ranks(ranks, **given, **identities, **options)
+
+    @classmethod
+    def from_outcomes(
+        cls,
+        scheme: Scheme,
+        *,
+        n_items: Any,
+        sample_size: Any,
+        sampled_rank: Any,
+        weight: Any,
+        n_users: float | None = None,
+        squared_weight: float | None = None,
+    ) -> RankCounts:
+        """Counts from outcomes already weighted (for producers); repeated outcomes add up.
+
+        Without ``n_users`` and ``squared_weight`` each row is one sampled rank of that weight.
+        """
+        rank = _checks.whole_numbers(sampled_rank, "sampled_rank")
+        pool = _pool_sizes(n_items, rank.size)
+        size = _sample_sizes(sample_size, None, rank.size)
+        _check_outcomes(scheme, pool, size, rank)
+        return cls._build(
+            [scheme],
+            np.zeros(rank.size, dtype=np.int64),
+            pool,
+            size,
+            rank,
+            _row_weights(weight, rank.size),
+            n_users=n_users,
+            squared_weight=squared_weight,
+        )
+
+    @classmethod
+    def _build(
+        cls,
+        schemes: Iterable[Scheme],
+        scheme: IntArray,
+        n_items: IntArray,
+        sample_size: IntArray,
+        sampled_rank: IntArray,
+        weight: FloatArray,
+        *,
+        n_users: float | None = None,
+        squared_weight: float | None = None,
+    ) -> RankCounts:
+        """Sort, add up equal outcomes, drop empty ones."""
+        given = list(schemes)
+        kept = tuple(sorted(set(given)))
+        code = np.array([kept.index(s) for s in given], dtype=np.int64)[scheme]
+        key = [code, n_items, sample_size, sampled_rank]
+        n_users = float(weight.sum()) if n_users is None else float(n_users)
+        squared = float(weight @ weight) if squared_weight is None else float(squared_weight)
+        order = np.lexsort(key[::-1])
+        key = [column[order] for column in key]
+        new = np.ones(order.size, dtype=bool)
+        new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in key])
+        starts = np.flatnonzero(new)
+        total = np.add.reduceat(weight[order], starts) if starts.size else np.empty(0)
+        starts, total = starts[total > 0], total[total > 0]
+        if not starts.size:
+            raise InputError("all weights are 0; there is nothing to count")
+        for name, value in (("n_users", n_users), ("squared_weight", squared)):
+            _checks.real(value, name, low=0.0, open_low=True)
+        code, pool, size, rank = (column[starts] for column in key)
+        used = np.unique(code)
+        code = np.searchsorted(used, code).astype(np.int64)
+        for array in (code, pool, size, rank, total):
+            array.setflags(write=False)
+        return cls(tuple(kept[i] for i in used), code, pool, size, rank, total, n_users, squared)
+
+    # -- looking ----------------------------------------------------------------------------
+
+    @property
+    def n_outcomes(self) -> int:
+        """Number of distinct outcomes."""
+        return int(self.weight.size)
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights."""
+        return float(self.weight.sum())
+
+    @property
+    def effective_users(self) -> float:
+        """(sum w)^2 / sum w^2: the number of equally weighted users that say as much."""
+        return self.total_weight**2 / self.squared_weight
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether any outcome comes from adaptive sampling."""
+        return any(scheme.adaptive for scheme in self.schemes)
+
+    @property
+    def is_exact(self) -> npt.NDArray[np.bool_]:
+        """Which outcomes are global ranks: the whole pool was ranked."""
+        without = np.array([not scheme.replacement for scheme in self.schemes])
+        return np.asarray(without[self.scheme] & (self.sample_size == self.n_items))
+
+    def select(self, which: Any) -> RankCounts | None:
+        """The outcomes where ``which`` (a boolean mask) holds; None if there are none.
+
+        ``n_users`` and ``squared_weight`` are shared out in proportion to the weight.
+        """
+        which = np.asarray(which)
+        if not which.any():
+            return None
+        share = float(self.weight[which].sum()) / self.total_weight
+        return self._build(
+            self.schemes,
+            self.scheme[which],
+            self.n_items[which],
+            self.sample_size[which],
+            self.sampled_rank[which],
+            self.weight[which],
+            n_users=self.n_users * share,
+            squared_weight=self.squared_weight * share,
+        )
+
+    def __repr__(self) -> str:
+        schemes = ", ".join(
+            f"{scheme.name} replacement" if not scheme.adaptive else f"adaptive {scheme.name}"
+            for scheme in self.schemes
+        )
+        exact = float(self.weight[self.is_exact].sum()) / self.total_weight
+        return (
+            f"RankCounts({_number(self.n_users)} users; pools of {_spread(self.n_items)} items; "
+            f"sample sizes {_spread(self.sample_size)}; {schemes}; {self.n_outcomes:,} outcomes"
+            + (f"; {exact:.0%} exact" if exact else "")
+            + ")"
+        )
+
+    # -- algebra ----------------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> RankCounts:
+        if not isinstance(other, RankCounts):
+            return NotImplemented
+        return RankCounts._build(
+            self.schemes + other.schemes,
+            np.concatenate([self.scheme, other.scheme + len(self.schemes)]),
+            np.concatenate([self.n_items, other.n_items]),
+            np.concatenate([self.sample_size, other.sample_size]),
+            np.concatenate([self.sampled_rank, other.sampled_rank]),
+            np.concatenate([self.weight, other.weight]),
+            n_users=self.n_users + other.n_users,
+            squared_weight=self.squared_weight + other.squared_weight,
+        )
+
+    def __radd__(self, other: Any) -> RankCounts:
+        return self if other == 0 else NotImplemented  # sum([...]) starts from 0
+
+    def __eq__(self, other: object) -> bool:
+        """Same outcomes and weights (fractions to 1e-12, whole users exactly)."""
+        if not isinstance(other, RankCounts):
+            return NotImplemented
+        same = self.schemes == other.schemes and self.n_outcomes == other.n_outcomes
+        return (
+            same
+            and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in _KEY)
+            and bool(np.allclose(self.weight, other.weight, rtol=1e-12, atol=0))
+            and bool(np.isclose(self.n_users, other.n_users, rtol=1e-12, atol=0))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # -- files ------------------------------------------------------------------------------
+
+    def to_arrow(self) -> Any:
+        """The outcomes as a pyarrow Table with a readable ``scheme`` column."""
+        import pyarrow as pa
+
+        names = pa.array([scheme.name for scheme in self.schemes])
+        columns = {
+            "scheme": pa.DictionaryArray.from_arrays(pa.array(self.scheme, pa.int32()), names)
+        }
+        columns |= {name: pa.array(getattr(self, name)) for name in (*_KEY[1:], "weight")}
+        facts = f"{FORMAT_VERSION} {self.n_users!r} {self.squared_weight!r}"
+        return pa.table(columns, metadata={_FORMAT_KEY: facts.encode()})
+
+    def to_pandas(self) -> Any:
+        """The outcomes as a pandas DataFrame."""
+        return self.to_arrow().to_pandas()
+
+    def save(self, path: Any) -> None:
+        """Write to Parquet (``.parquet``): to a temporary file first, then renamed."""
+        import pyarrow.parquet as pq
+
+        if Path(path).suffix.lower() not in tables.PARQUET:
+            raise InputError(f"cannot write {path}: its name must end in {tables.PARQUET[0]}")
+        with tables.replacing(path) as temporary:
+            pq.write_table(self.to_arrow(), temporary)
+
+    @classmethod
+    def load(cls, path: Any) -> RankCounts:
+        """Read what :meth:`save` wrote."""
+        path = Path(path)
+        source = tables.read(path)
+        facts = tables.parquet_metadata(path).get(_FORMAT_KEY)
+        if facts is None:
+            raise InputError(
+                f"{path} holds no RankCounts; for a file of ranks use RankCounts.from_table"
+            )
+        version, _, rest = facts.decode(errors="replace").partition(" ")
+        if version != str(FORMAT_VERSION):
+            raise InputError(
+                f"{path} is RankCounts format {version[:20]!r}; this truerank reads up to "
+                f"{FORMAT_VERSION}: upgrade truerank"
+            )
+        try:
+            n_users, squared = (float(part) for part in rest.split())
+            names = source.values("scheme").tolist()
+            code_of = {name: i for i, name in enumerate(dict.fromkeys(names))}
+            schemes = [Scheme.parse(name) for name in code_of]
+        except (ValueError, TypeError) as error:
+            raise InputError(f"{path} is damaged: {error}") from None
+        code = np.array([code_of[name] for name in names], dtype=np.int64)
+        pool, size, rank = (_checks.whole_numbers(source.values(n), n) for n in _KEY[1:])
+        for i, scheme in enumerate(schemes):
+            here = code == i
+            _check_outcomes(scheme, pool[here], size[here], rank[here])
+        weight = _row_weights(source.values("weight"), rank.size)
+        return cls._build(
+            schemes, code, pool, size, rank, weight, n_users=n_users, squared_weight=squared
+        )
+
+
+_KEY = ("scheme", "n_items", "sample_size", "sampled_rank")
+_DESIGN = ("n_items", "sample_size", "num_negatives")
+_TARGETS = ("recall", "ndcg", "precision")
+
+
+def is_saved(path: Any) -> bool:
+    """Whether ``path`` is a Parquet file that :meth:`RankCounts.save` wrote."""
+    return _FORMAT_KEY in tables.parquet_metadata(Path(path))
+
+
+def _pool_sizes(n_items: Any, n_rows: int) -> IntArray:
+    why = "a pool holds the target and at least one other item"
+    return _checks.per_row(n_items, "n_items", n_rows, low=2, why=why)
+
+
+def _sample_sizes(sample_size: Any, num_negatives: Any, n_rows: int) -> IntArray:
+    if (sample_size is None) == (num_negatives is None):
+        both = "both" if sample_size is not None else "neither"
+        raise InputError(
+            f"sample_size and num_negatives: {both} given; give one (the sample size counts the "
+            "target, so 100 negatives are a sample size of 101)"
+        )
+    if sample_size is not None:
+        why = "it counts the target, so with one negative it is 2"
+        return _checks.per_row(sample_size, "sample_size", n_rows, low=2, why=why)
+    return _checks.per_row(num_negatives, "num_negatives", n_rows) + 1
+
+
+def _warn_if_it_matters(size: IntArray, pool: IntArray) -> None:
+    if (size * _REPLACEMENT_MATTERS > pool).any():
+        row = int(np.argmax(size / pool))
+        warnings.warn(
+            f"sample_size {size[row]} is {size[row] / pool[row]:.0%} of n_items={pool[row]} and "
+            "replacement is not said; taken as drawn with replacement. Say replacement=True or "
+            "replacement=False.",
+            AssumptionWarning,
+            stacklevel=3,
+        )
+
+
+def _check_outcomes(scheme: Scheme, pool: IntArray, size: IntArray, rank: IntArray) -> None:
+    if not rank.size:
+        raise InputError("ranks is empty; there is nothing to count")
+    _checks.within(
+        pool,
+        "n_items",
+        low=2,
+        high=np.inf,
+        because="a pool holds the target and at least one other item",
+    )
+    _checks.within(
+        size,
+        "sample_size",
+        low=2,
+        high=np.inf,
+        because="it counts the target, so with one negative it is 2",
+    )
+    if (rank == 0).any():
+        raise InputError(
+            f"sampled_rank is 0 at row {int(np.argmax(rank == 0))}: these look like 0-based "
+            "ranks; ranks are 1-based, so add 1 to each"
+        )
+    may_be_negatives = scheme.replacement or (size < pool).all()
+    if may_be_negatives and (rank == size + 1).any() and ((rank >= 1) & (rank <= size + 1)).all():
+        row = int(np.argmax(rank == size + 1))
+        raise InputError(
+            f"sampled_rank is {rank[row]} at row {row}, one more than sample_size={size[row]}, "
+            f"which counts the target; if {size[row]} is the number of negatives, say "
+            f"num_negatives={size[row]}"
+        )
+    row = int(np.argmax((rank < 1) | (rank > size)))
+    _checks.within(
+        rank,
+        "sampled_rank",
+        low=1,
+        high=size,
+        because=f"ranks are 1-based, from 1 to sample_size={size[row]}",
+    )
+    scheme.check(pool, size, rank)
+
+
+def _row_weights(weights: Any, n_rows: int) -> FloatArray:
+    array = _checks.numeric(weights, "weight")
+    if array.size != n_rows:
+        raise InputError(f"weights has {array.size} values; there are {n_rows} ranks")
+    if (array < 0).any():
+        row = int(np.argmax(array < 0))
+        raise InputError(f"weight is {array[row]:g} at row {row}; weights are at least 0")
+    if (array > _LARGEST_WEIGHT).any():
+        row = int(np.argmax(array > _LARGEST_WEIGHT))
+        raise InputError(
+            f"weight is {array[row]:g} at row {row}; weights are at most {_LARGEST_WEIGHT:g}"
+        )
+    return array
+
+
+def _codes(ids: Any, name: str, n_rows: int) -> IntArray:
+    """Ids of any kind as integers 0..n-1 in order of first appearance."""
+    import pyarrow as pa
+
+    try:
+        # Lists go in as they are: numpy would make strings of mixed ids, and of NaN among them.
+        plain = ids if isinstance(ids, (list, tuple)) else np.asarray(ids)
+        encoded = pa.array(plain, from_pandas=True).dictionary_encode()
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{name} cannot be read as ids: {error}") from None
+    if len(encoded) != n_rows:
+        raise InputError(f"{name} has {len(encoded)} values; there are {n_rows} ranks")
+    if encoded.null_count:
+        raise InputError(f"{name} has {encoded.null_count} missing values")
+    return np.asarray(encoded.indices.to_numpy(), dtype=np.int64)
+
+
+def _combine_draws(
+    scheme: Scheme, unit: IntArray, pool: IntArray, size: IntArray, rank: IntArray
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Repeated draws of a unit as one larger sample: sizes and ranks add, less one each."""
+    _, first, group = np.unique(unit, return_index=True, return_inverse=True)
+    if first.size == unit.size:
+        return np.arange(unit.size), pool, size, rank
+    if scheme.adaptive:
+        row = int(np.setdiff1d(np.arange(unit.size), first)[0])
+        raise InputError(
+            f"user of row {row} occurs twice; repeated adaptive samples of one user do not "
+            "combine (give item_ids if these are several targets)"
+        )
+    if (pool != pool[first][group]).any():
+        row = int(np.argmax(pool != pool[first][group]))
+        raise InputError(
+            f"n_items is {pool[row]} at row {row} but {pool[first][group][row]} in an earlier "
+            "draw of the same user"
+        )
+    total_size = 1 + np.bincount(group, size - 1).astype(np.int64)
+    total_rank = 1 + np.bincount(group, rank - 1).astype(np.int64)
+    over = total_size > pool[first]
+    if not scheme.replacement and over.any():
+        at = int(np.argmax(over))
+        raise InputError(
+            f"the draws of the user of row {int(first[at])} add up to a sample of "
+            f"{total_size[at]}, more than n_items={pool[first][at]}; without replacement repeated "
+            "draws must be disjoint (give item_ids if these are several targets)"
+        )
+    return first, pool[first], total_size, total_rank
+
+
+def _same_weight(weight: FloatArray, unit: IntArray, first: IntArray) -> FloatArray:
+    _, start, group = np.unique(unit, return_index=True, return_inverse=True)
+    if (weight != weight[start][group]).any():
+        row = int(np.argmax(weight != weight[start][group]))
+        raise InputError(f"weight is {weight[row]:g} at row {row}; draws of one user share one")
+    return weight[first]
+
+
+def _target_weights(user: IntArray | None, n_rows: int, targets: str) -> tuple[FloatArray, float]:
+    """Weight of each unit and the number of users (KR20 eq. 3, 4 and 6)."""
+    if user is None:
+        return np.ones(n_rows), float(n_rows)
+    _, group, count = np.unique(user, return_inverse=True, return_counts=True)
+    if targets == "recall":
+        per_user = 1.0 / count
+    elif targets == "ndcg":
+        ideal = np.cumsum(1.0 / np.log2(np.arange(2.0, count.max() + 2.0)))
+        per_user = 1.0 / ideal[count - 1]
+    else:
+        per_user = np.ones(count.size)
+    return per_user[group], float(count.size)
+
+
+def _column_name(source: tables.Table, role: str, columns: Mapping[str, str] | None) -> str | None:
+    if columns is not None:
+        if not isinstance(columns, Mapping):
+            raise InputError(f"columns is {columns!r}; it must map our names to the table's")
+        for name in columns:
+            if name not in tables.COLUMNS:
+                raise _checks.unknown("column", name, tables.COLUMNS)
+        if role in columns:
+            return columns[role]
+    return source.find(role)
+
+
+def _column(
+    source: tables.Table, role: str, columns: Mapping[str, str] | None
+) -> npt.NDArray[Any] | None:
+    name = _column_name(source, role, columns)
+    return None if name is None else source.values(name)
+
+
+def _number(value: float) -> str:
+    return f"{int(value):,}" if value.is_integer() else f"{value:,.6g}"
+
+
+def _spread(values: IntArray) -> str:
+    low, high = int(values.min()), int(values.max())
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
