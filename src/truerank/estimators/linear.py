@@ -1,0 +1,206 @@
+"""Linear estimators: a corrected gain per outcome, by least squares (bv and mn families).
+
+Both solve G m = A' D F for the corrected gains m, with A[R, o] = P(o | R) and D the prior over
+ranks. As estimators of the distribution (JL21 eq. 15) the same is one solve for all metrics:
+P^ = D A G^-1 p~, where p~ are the observed shares.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from truerank import _checks
+from truerank._checks import FloatArray
+from truerank.counts import RankCounts
+from truerank.errors import InputError
+from truerank.estimators._base import Estimator, Fit, posterior_mean
+from truerank.estimators._designs import Design, designs, exact_part
+from truerank.estimators.maxent import MES
+from truerank.estimators.mle import MLE
+from truerank.likelihood import likelihood, make_support
+from truerank.metrics import Metric
+from truerank.support import RankDistribution, Support
+
+# What a prior may be given as; None is the uniform distribution.
+Prior = str | Estimator | RankDistribution | None
+
+
+@dataclass(frozen=True)
+class Linear(Estimator):
+    """What the two families share: the prior, the designs, the adjoint solve."""
+
+    prior: Prior
+
+    def __post_init__(self) -> None:
+        if isinstance(self.prior, str):
+            if self.prior not in _PRIORS:
+                raise _checks.unknown("prior", self.prior, _PRIORS)
+            object.__setattr__(self, "prior", _PRIORS[self.prior]())
+        elif self.prior is not None and not isinstance(self.prior, (Estimator, RankDistribution)):
+            raise InputError(
+                f"prior is of type {type(self.prior).__name__}; it must be 'mle', 'mes', an "
+                "estimator, or a RankDistribution such as the .distribution of another estimate"
+            )
+
+    @abstractmethod
+    def _gram(self, design: Design, prior: FloatArray, n_users: float) -> FloatArray:
+        """G for one design, (n_outcomes, n_outcomes)."""
+
+    def fit(
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support, plug_in: str
+    ) -> Fit:
+        grid = make_support(counts, metrics, support)
+        prior, found = self._find_prior(counts, metrics, grid)
+        values = dict.fromkeys((metric.key for metric in metrics), 0.0)
+        mass = np.zeros(grid.n_points)
+        for design in designs(counts, metrics, "full" if support == "full" else grid):
+            part = self._masses(design, _prior_masses(prior, design.support), counts)
+            mass += RankDistribution(design.support, part, _NONE, _NONE).masses_on(grid)
+            for metric in metrics:
+                gain = metric.gain(design.support.rank, design.n_items)
+                values[metric.key] += float(part @ gain)
+        rank, share, pools = exact_part(counts)
+        for metric in metrics:
+            values[metric.key] += float(share @ metric.gain(rank, pools))
+        distribution = RankDistribution(grid, mass, rank, share)
+        if plug_in == "posterior":
+            model = likelihood(counts, grid)
+            values = {metric.key: posterior_mean(model, mass, metric) for metric in metrics}
+        details: Mapping[str, float] = {"negative_mass": distribution.negative_mass}
+        converged, n_iter = (found.converged, found.n_iter) if found else (None, None)
+        return Fit(values, distribution, converged, n_iter, details)
+
+    def corrected_gains(
+        self, counts: RankCounts, metrics: Sequence[Metric], support: str | Support = "auto"
+    ) -> Iterator[tuple[Design, FloatArray, FloatArray]]:
+        """For each design its prior (n_points,) and corrected gains (n_metrics, n_outcomes).
+
+        The estimate is the mean of the corrected gains over users; exact ranks need none.
+        """
+        grid = make_support(counts, metrics, support)
+        prior, _ = self._find_prior(counts, metrics, grid)
+        for design in designs(counts, metrics, "full" if support == "full" else grid):
+            mass = _prior_masses(prior, design.support)
+            gram = self._gram(design, mass, counts.effective_users)
+            gain = [metric.gain(design.support.rank, design.n_items) for metric in metrics]
+            right = design.probability.T @ (mass * np.array(gain)).T
+            yield design, mass, _solve(gram, right).T
+
+    def _find_prior(
+        self, counts: RankCounts, metrics: Sequence[Metric], grid: Support
+    ) -> tuple[RankDistribution | None, Fit | None]:
+        """The prior to use and, if it was fitted to ``counts``, that fit."""
+        if not isinstance(self.prior, Estimator):
+            return self.prior if isinstance(self.prior, RankDistribution) else None, None
+        found = self.prior.fit(counts, metrics=metrics, support=grid, plug_in="plain")
+        if found.distribution is None:
+            raise InputError(f"{self.prior.name} gives no distribution and cannot be a prior")
+        return found.distribution, found
+
+    def _masses(self, design: Design, prior: FloatArray, counts: RankCounts) -> FloatArray:
+        gram = self._gram(design, prior, counts.effective_users)
+        return prior * (design.probability @ _solve(gram, design.observed))
+
+
+@dataclass(frozen=True)
+class BV(Linear):
+    """Bias-variance trade-off (KR20 eq. 25): G = (1-g) A'DA + g diag(A'D1).
+
+    Parameters
+    ----------
+    gamma
+        Weight of the variance, from 0 (least bias; singular, by pseudo-inverse) to 1 (the
+        posterior mean under the prior, KR20 eq. 26).
+    prior
+        Distribution of global ranks: None for uniform, as published; ``"mle"`` or ``"mes"`` for
+        what these find in the same sample (bv-mle, bv-mes, LJ24 section 5); any estimator of a
+        distribution; or a RankDistribution.
+    """
+
+    gamma: float = 0.01
+    prior: Prior = None
+    name: ClassVar[str] = "bv"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _checks.real(self.gamma, "gamma", low=0.0, high=1.0)
+
+    def _gram(self, design: Design, prior: FloatArray, n_users: float) -> FloatArray:
+        a = design.probability
+        gram = _weighted_gram(a, (1.0 - self.gamma) * prior)
+        gram[np.diag_indices_from(gram)] += self.gamma * (prior @ a)
+        return gram
+
+
+@dataclass(frozen=True)
+class MN(Linear):
+    """Least mean squared error for M users (LJ24 eq. 42): G = A'DA - A'A/M + diag(A'1)/M.
+
+    ``prior`` as in :class:`BV`; published with ``"mle"`` (mn-mle) and ``"mes"`` (mn-mes).
+    """
+
+    prior: Prior = "mle"
+    name: ClassVar[str] = "mn"
+
+    def _gram(self, design: Design, prior: FloatArray, n_users: float) -> FloatArray:
+        a, ranks = design.probability, design.support.weight  # sums over R: `ranks` ranks a point
+        gram = _weighted_gram(a, prior - ranks / n_users)
+        gram[np.diag_indices_from(gram)] += (ranks @ a) / n_users
+        return gram
+
+
+_PRIORS: dict[str, type[Estimator]] = {"mle": MLE, "mes": MES}
+_NONE = np.empty(0)
+
+
+def _prior_masses(prior: RankDistribution | None, support: Support) -> FloatArray:
+    """The prior on a design's own points, within its pool, summing to 1.
+
+    Uniform without a prior, and in a pool so small that the prior lies wholly beyond it.
+    """
+    mass = np.zeros(0) if prior is None else np.maximum(prior.masses_on(support), 0.0)
+    total = mass.sum()
+    return np.asarray(mass / total if total > 0 else support.weight / support.n_items)
+
+
+def _weighted_gram(a: FloatArray, weight: FloatArray) -> FloatArray:
+    """A' diag(weight) A."""
+    return np.asarray((a * weight[:, None]).T @ a)
+
+
+def _solve(gram: FloatArray, right: FloatArray) -> FloatArray:
+    """G^+ right for a symmetric positive semidefinite G; ``right`` of one or more columns.
+
+    Scaled to a unit diagonal, which leaves bv with a condition below 1/gamma whatever the prior.
+    Outcomes that the prior rules out (a zero row) get no weight; where Cholesky fails, the
+    pseudo-inverse.
+    """
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+
+    diagonal = np.diag(gram)
+    alive = diagonal > 1e-290
+    scale = np.divide(
+        1.0, np.sqrt(np.maximum(diagonal, 1e-290)), where=alive, out=np.zeros_like(diagonal)
+    )
+    if not alive.all():
+        solution = np.zeros_like(right)
+        kept = np.flatnonzero(alive)
+        solution[kept] = _solve(gram[np.ix_(kept, kept)], right[kept])
+        return solution
+    scaled = gram * scale[:, None] * scale[None, :]
+    weigh = scale if right.ndim == 1 else scale[:, None]
+    try:
+        factor = cho_factor(scaled, lower=True)
+        if np.diag(factor[0]).min() > 1e-6:
+            return np.asarray(weigh * cho_solve(factor, weigh * right))
+    except LinAlgError:
+        pass
+    values, vectors = eigh(scaled)
+    keep = values > values[-1] * values.size * np.finfo(np.float64).eps
+    vectors = vectors[:, keep] / np.sqrt(values[keep])
+    return np.asarray(weigh * (vectors @ (vectors.T @ (weigh * right))))

@@ -1,0 +1,61 @@
+"""Recall read off the sampled curve at f^-1(K) (LJ20; JL21 eq. 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from truerank import mapping
+from truerank._checks import FloatArray
+from truerank.counts import RankCounts
+from truerank.errors import InputError
+from truerank.estimators._base import Estimator, Fit, outcome_mean
+from truerank.metrics import Metric
+from truerank.support import Support
+
+
+@dataclass(frozen=True)
+class Mapped(Estimator):
+    """Recall and precision at K as sampled recall at the k with f(k) = K, read linearly between.
+
+    ``mapping``: ``linear``, ``bound``, ``beta(0.5)`` (any exponent) or ``beta@P`` (fitted).
+    """
+
+    mapping: str = "bound"
+    name: ClassVar[str] = "mapped"
+
+    def __post_init__(self) -> None:
+        if self.mapping.strip().lower() != "beta@p":
+            mapping.get(self.mapping)
+
+    def supports(self, metric: Metric) -> bool:
+        return metric.name in ("recall", "precision") and metric.function is None
+
+    def fit(
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support, plug_in: str
+    ) -> Fit:
+        if counts.adaptive:
+            raise InputError("mapped needs samples of a fixed size; these counts are adaptive")
+        f = mapping.get(self.mapping, counts)
+        return Fit(
+            {metric.key: outcome_mean(counts, _gain(f, counts, metric)) for metric in metrics}
+        )
+
+
+def _gain(f: Callable[..., FloatArray], counts: RankCounts, metric: Metric) -> FloatArray:
+    """The sampled recall curve at k* = f^-1(K), as a gain per outcome: clip(k* - r + 1, 0, 1)."""
+    if metric.k is None:
+        return np.ones(counts.n_outcomes)
+    designs, at = np.unique(
+        np.stack([counts.n_items, counts.sample_size]), axis=1, return_inverse=True
+    )
+    position = np.empty(designs.shape[1])
+    for i, (n_items, size) in enumerate(designs.T):
+        k = np.arange(1, size + 1)
+        ends = np.concatenate([[0.0], f(k, n_items=n_items, sample_size=size)])
+        position[i] = np.interp(metric.k, ends, np.arange(size + 1.0))
+    hit = np.clip(position[np.ravel(at)] - counts.sampled_rank + 1.0, 0.0, 1.0)
+    return np.asarray(hit * metric.gain(np.array([1.0]), 2)[0])

@@ -1,0 +1,217 @@
+"""Maximum entropy with squared distribution distance, mes (JL21 eq. 26, LJ24 eq. 36)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from truerank import _checks, schemes
+from truerank._checks import FloatArray, IntArray
+from truerank.counts import RankCounts
+from truerank.errors import ConvergenceWarning
+from truerank.estimators._base import Estimator, Fit, posterior_mean
+from truerank.likelihood import likelihood, make_support
+from truerank.metrics import Metric
+from truerank.support import RankDistribution, Support
+
+_MAX_STEPS = 200
+_POOL_SHARE = 0.005
+
+
+@dataclass(frozen=True)
+class MES(Estimator):
+    """max eta H(pi) - n E, E = sum_r P~(r) ((A pi)(r) - P~(r))^2, over the simplex.
+
+    The printed JL21 rows fit ``eta`` = 0.01 with E times n (LJ24's form), not 0.001 without.
+    Solved in its dual, n unknowns, by Newton's method. With several designs (pools, sizes) an
+    outcome's probability is that of meeting its design and then the rank, pools averaged over.
+    """
+
+    eta: float = 0.01
+    name: ClassVar[str] = "mes"
+
+    def __post_init__(self) -> None:
+        _checks.real(self.eta, "eta", low=0.0, open_low=True)
+
+    def fit(
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support, plug_in: str
+    ) -> Fit:
+        grid = make_support(counts, metrics, support)
+        rows, share, n_outcomes = _sampled_law(counts, grid)
+        mass, converged, n_iter, objective = maximise(
+            rows, share, n_outcomes, grid.weight, eta=self.eta
+        )
+        none = np.empty(0)
+        distribution = RankDistribution(grid, mass, none, none)
+        one_pool = bool((counts.n_items == counts.n_items[0]).all())
+        model = None
+        values = {}
+        for metric in metrics:
+            if plug_in == "plain" and (one_pool or not metric.depends_on_pool):
+                values[metric.key] = distribution.expect(metric)
+            else:
+                model = model or likelihood(counts, grid)
+                values[metric.key] = posterior_mean(model, mass, metric)
+        return Fit(values, distribution, converged, n_iter, {"objective": objective})
+
+
+def _sampled_law(counts: RankCounts, support: Support) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """P(outcome | R) by (scheme, size, rank), pools averaged over; shares; sizes of the space.
+
+    Shapes (n_outcomes, n_points), (n_outcomes,), (n_outcomes,).
+    """
+    share = counts.weight / counts.total_weight
+    rows, shares, sizes = [], [], []
+    for code, scheme in enumerate(counts.schemes):
+        mine = counts.scheme == code
+        fixed_size = (
+            counts.sample_size if not scheme.adaptive else np.zeros_like(counts.sample_size)
+        )
+        exact = mine & counts.is_exact if not scheme.adaptive else np.zeros_like(mine)
+        for size in np.unique(fixed_size[mine & ~exact]):
+            here = np.flatnonzero(mine & ~exact & (fixed_size == size))
+            keys, at = np.unique(
+                np.stack([counts.sample_size[here], counts.sampled_rank[here]]),
+                axis=1,
+                return_inverse=True,
+            )
+            kernel = np.zeros((keys.shape[1], support.n_points))
+            for pool, users in _pools(counts.n_items[here], share[here]):
+                kernel += users * _pool_rows(scheme, support, pool, keys)
+            rows.append(kernel)
+            shares.append(np.bincount(np.ravel(at), share[here]))
+            space = scheme.outcomes(int(counts.n_items[here].max()), int(size))[0].size
+            sizes.append(np.full(keys.shape[1], float(space)))
+        if exact.any():
+            rank = counts.sampled_rank[exact]
+            known, at = np.unique(rank, return_inverse=True)
+            point = support.locate(known)
+            kernel = np.zeros((known.size, support.n_points))
+            total = float(share[exact].sum())
+            kernel[np.arange(known.size), point] = total / support.weight[point]
+            rows.append(kernel)
+            shares.append(np.bincount(at, share[exact]))
+            sizes.append(np.full(known.size, float(counts.n_items[exact].max())))
+    return np.concatenate(rows), np.concatenate(shares), np.concatenate(sizes)
+
+
+def _pool_rows(scheme: schemes.Scheme, support: Support, pool: int, keys: IntArray) -> FloatArray:
+    """P((size, rank) | R) in one pool; 0 where the pool is too small for the outcome."""
+    possible = np.ones(keys.shape[1], dtype=bool)
+    if scheme.adaptive and not scheme.replacement:
+        sizes, ranks = scheme.outcomes(pool, 0)
+        space = set(zip(sizes.tolist(), ranks.tolist(), strict=True))
+        possible = np.array([pair in space for pair in zip(*keys.tolist(), strict=True)])
+    rows = np.zeros((keys.shape[1], support.n_points))
+    if possible.any():
+        size, rank = keys[:, possible]
+        rows[possible] = np.exp(
+            schemes.log_probability(
+                scheme, support.rank, n_items=pool, sample_size=size, sampled_rank=rank
+            )
+        )
+    return rows
+
+
+def _pools(n_items: IntArray, share: FloatArray) -> list[tuple[int, float]]:
+    """Pools within 0.5 % as one, with their shares of users."""
+    pools, at = np.unique(n_items, return_inverse=True)
+    users = np.bincount(at, share)
+    groups: list[tuple[int, float]] = []
+    start = 0
+    while start < pools.size:
+        stop = int(np.searchsorted(pools, pools[start] * (1 + _POOL_SHARE), side="right"))
+        total = float(users[start:stop].sum())
+        groups.append((round(float(pools[start:stop] @ users[start:stop]) / total), total))
+        start = stop
+    return groups
+
+
+def maximise(
+    rows: FloatArray,
+    share: FloatArray,
+    n_outcomes: FloatArray,
+    ranks: FloatArray,
+    *,
+    eta: float,
+    tolerance: float = 1e-10,
+) -> tuple[FloatArray, bool, int, float]:
+    """The maximum of eta H - n E by damped Newton in the dual.
+
+    With s = A pi split off, pi is proportional to ``ranks`` exp(A' y / eta) and the dual is
+    min_y eta log sum_R ranks exp((A' y)_R / eta) - y.p~ + sum_o y_o^2 / (4 n_o p~_o): smooth and
+    strongly convex. Returns masses per point, converged, steps and the primal objective.
+    """
+    slack = 1.0 / (2.0 * n_outcomes * share)
+    log_ranks = np.log(ranks)
+
+    def dual(y: FloatArray) -> tuple[float, FloatArray]:
+        exponent = log_ranks + (y @ rows) / eta
+        top = float(exponent.max())
+        mass = np.exp(exponent - top)
+        total = float(mass.sum())
+        value = eta * (top + np.log(total)) - y @ share + 0.5 * (slack * y) @ y
+        return float(value), mass / total
+
+    def primal(mass: FloatArray) -> float:
+        inside = mass > 0
+        entropy = -float(mass[inside] @ np.log(mass[inside] / ranks[inside]))
+        return eta * entropy - float((n_outcomes * share) @ (rows @ mass - share) ** 2)
+
+    y = np.zeros(share.size)
+    value, mass = dual(y)
+    gap = np.inf
+    for step in range(_MAX_STEPS + 1):
+        # Weak duality: the primal optimum lies within `gap` of this mass.
+        gap = value - primal(mass)
+        if gap <= tolerance * max(1.0, abs(value)):
+            return mass, True, step, primal(mass)
+        slope = rows @ mass - share + slack * y
+        move = _newton_step(rows, mass, slack, slope, eta)
+        drop = float(slope @ move)
+        length = 1.0
+        while True:
+            new_value, new_mass = dual(y - length * move)
+            if new_value <= value - 1e-4 * length * drop or length < 1e-10:
+                break
+            length *= 0.5
+        if new_value >= value:
+            break
+        y, value, mass = y - length * move, new_value, new_mass
+    # At the limit of floating point the gap cannot shrink further; say converged if it is small.
+    converged = gap <= 1e-7 * max(1.0, abs(value))
+    if not converged:
+        warnings.warn(
+            f"mes stopped with a duality gap of {gap:.1e}", ConvergenceWarning, stacklevel=3
+        )
+    return mass, converged, step, primal(mass)
+
+
+def _newton_step(
+    rows: FloatArray, mass: FloatArray, slack: FloatArray, slope: FloatArray, eta: float
+) -> FloatArray:
+    """H^-1 slope for H = diag(slack) + (A diag(pi) A' - s s') / eta, s = A pi.
+
+    Solved in outcomes or, when those are more, in support points (Woodbury); s s' by
+    Sherman-Morrison, whose denominator stays positive because H is.
+    """
+    from scipy.linalg import cho_factor, cho_solve
+
+    mean = rows @ mass
+    right = np.column_stack([slope, mean])
+    if rows.shape[0] <= rows.shape[1]:
+        hessian = (rows * (mass / eta)) @ rows.T
+        hessian[np.diag_indices_from(hessian)] += slack
+        solved = cho_solve(cho_factor(hessian), right)
+    else:
+        half = rows * np.sqrt(mass / eta)
+        inner = (half / slack[:, None]).T @ half
+        inner[np.diag_indices_from(inner)] += 1.0
+        scaled = right / slack[:, None]
+        solved = scaled - (half @ cho_solve(cho_factor(inner), half.T @ scaled)) / slack[:, None]
+    to_slope, to_mean = solved.T
+    return np.asarray(to_slope + to_mean * (mean @ to_slope) / (eta - mean @ to_mean))

@@ -1,0 +1,205 @@
+"""Maximum likelihood of the rank distribution by EM (JL21 eq. 21 and 23; LJ24 section 6.2)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from truerank import _checks
+from truerank._checks import FloatArray
+from truerank.counts import RankCounts
+from truerank.errors import ConvergenceWarning, InputError
+from truerank.estimators._base import Estimator, Fit, posterior_mean
+from truerank.estimators._npmle import maximise
+from truerank.likelihood import Likelihood, likelihood, make_support
+from truerank.metrics import Metric
+from truerank.support import RankDistribution, Support
+
+STEPS_FIXED = 100
+STEPS_ADAPTIVE = 50
+
+
+@dataclass(frozen=True)
+class MLE(Estimator):
+    """EM on the mixture over global ranks, from the uniform distribution.
+
+    Parameters
+    ----------
+    steps
+        ``"published"``: the number behind the published tables, 100 EM steps for fixed samples,
+        50 for adaptive ones. Stopping early is what regularises; a converged fit is another,
+        much noisier estimator. A number sets it; None runs until converged.
+    tolerance
+        For ``steps=None``: how far the mean log-likelihood per user may lie below its maximum,
+        certified by the largest directional derivative (an interior-point method, not EM).
+    """
+
+    steps: int | str | None = "published"
+    tolerance: float = 1e-6
+    name: ClassVar[str] = "mle"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.steps, str) and self.steps != "published":
+            raise InputError(f"steps is {self.steps!r}; it must be a number, None or 'published'")
+        if isinstance(self.steps, int):
+            _checks.integer(self.steps, "steps", low=1)
+        _checks.real(self.tolerance, "tolerance", low=0.0, open_low=True)
+
+    def fit(
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support, plug_in: str
+    ) -> Fit:
+        model = likelihood(counts, make_support(counts, metrics, support))
+        em = self._run(counts, model, model.weight, model.exact_weight)
+        return _fit(counts, model, em, metrics, plug_in)
+
+    def _run(
+        self, counts: RankCounts, model: Likelihood, weight: FloatArray, exact_weight: FloatArray
+    ) -> _EM:
+        if self.steps is None:
+            return _converge(model, weight, exact_weight, self.tolerance)
+        if self.steps == "published":
+            return _iterate(
+                model, weight, exact_weight, STEPS_ADAPTIVE if counts.adaptive else STEPS_FIXED
+            )
+        return _iterate(model, weight, exact_weight, int(self.steps))
+
+
+@dataclass(frozen=True)
+class WMLE(MLE):
+    """MLE with outcome weights w(r) (JL21 eq. 23). Biased by design, even when n = N.
+
+    Parameters
+    ----------
+    decay
+        ``"ndcg"`` or ``"ap"``: the gain at r/c (JL21 used ndcg with c = 10, though its printed
+        numbers cannot come from that weight); or any function of the sampled ranks.
+    """
+
+    decay: str | Callable[[FloatArray], Any] = "ndcg"
+    c: float = 10.0
+    name: ClassVar[str] = "wmle"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _checks.real(self.c, "c", low=0.0, open_low=True)
+        if not callable(self.decay) and self.decay not in ("ndcg", "ap"):
+            raise _checks.unknown("decay", self.decay, ["ndcg", "ap"])
+
+    def fit(
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support, plug_in: str
+    ) -> Fit:
+        if counts.adaptive:
+            raise InputError("wmle needs samples of a fixed size; these counts are adaptive")
+        model = likelihood(counts, make_support(counts, metrics, support))
+        exact = counts.is_exact
+        factor = self._factor(counts.sampled_rank.astype(np.float64))
+        weight, exact_weight = model.weight * factor[~exact], model.exact_weight * factor[exact]
+        total = weight.sum() + exact_weight.sum()
+        if not total > 0:
+            raise InputError("wmle: every observed outcome has weight 0")
+        em = self._run(counts, model, weight / total, exact_weight / total)
+        return _fit(counts, model, em, metrics, plug_in)
+
+    def _factor(self, rank: FloatArray) -> FloatArray:
+        factor: FloatArray
+        if callable(self.decay):
+            factor = np.asarray(self.decay(rank), dtype=np.float64)
+        elif self.decay == "ndcg":
+            factor = 1.0 / np.log2(rank / self.c + 1.0)
+        else:
+            factor = self.c / rank
+        if factor.shape != rank.shape or not np.isfinite(factor).all() or (factor < 0).any():
+            raise InputError("wmle: decay must give one finite weight of at least 0 per rank")
+        return factor
+
+
+@dataclass(frozen=True)
+class _EM:
+    """The masses EM ended with: ``sampled`` of the sampled outcomes, plus the exact ranks'."""
+
+    sampled: FloatArray
+    exact_weight: FloatArray
+    n_iter: int
+    converged: bool | None
+    gap: float | None = None
+
+
+def _fit(
+    counts: RankCounts, model: Likelihood, em: _EM, metrics: Sequence[Metric], plug_in: str
+) -> Fit:
+    distribution = RankDistribution(
+        model.support, em.sampled, model.exact_rank.astype(np.float64), em.exact_weight
+    )
+    mass = em.sampled + _at_points(model, em.exact_weight)
+    one_pool = bool((counts.n_items == counts.n_items[0]).all())
+    values = {}
+    for metric in metrics:
+        plain = plug_in == "plain" and (one_pool or not metric.depends_on_pool)
+        values[metric.key] = (
+            distribution.expect(metric) if plain else posterior_mean(model, mass, metric)
+        )
+    details = {"log_likelihood": log_likelihood(model, mass)}
+    if em.gap is not None:
+        details["gap"] = em.gap
+    return Fit(values, distribution, em.converged, em.n_iter, details)
+
+
+def log_likelihood(model: Likelihood, mass: FloatArray) -> float:
+    """Mean log-likelihood per user of a rank distribution."""
+    value = model.weight @ (np.log(model.matrix @ mass) + model.log_scale)
+    if model.exact_rank.size:
+        at = model.support.locate(model.exact_rank)
+        value += model.exact_weight @ np.log(mass[at] / model.support.weight[at])
+    return float(value)
+
+
+def _at_points(model: Likelihood, exact_weight: FloatArray) -> FloatArray:
+    at = model.support.locate(model.exact_rank)
+    return np.bincount(at, exact_weight, minlength=model.support.n_points).astype(np.float64)
+
+
+def _iterate(model: Likelihood, weight: FloatArray, exact_weight: FloatArray, steps: int) -> _EM:
+    """``steps`` EM steps: pi <- pi * sum_r P~(r) P(r|R) / p(r), exact ranks staying put."""
+    matrix, exact = model.matrix, _at_points(model, exact_weight)
+    sampled = model.support.weight / model.support.n_items
+    mass = sampled
+    for _ in range(steps):
+        sampled = mass * ((weight / (matrix @ mass)) @ matrix)
+        mass = sampled + exact
+    return _EM(sampled, exact_weight, steps, None)
+
+
+def _converge(
+    model: Likelihood, weight: FloatArray, exact_weight: FloatArray, tolerance: float
+) -> _EM:
+    """The maximum itself. Exact ranks are outcomes seen at one point only."""
+    exact = _at_points(model, exact_weight)
+    held = np.flatnonzero(exact)
+    matrix = model.matrix
+    if held.size:
+        from scipy.sparse import csr_array, issparse, vstack
+
+        ones = csr_array(
+            (np.ones(held.size), (np.arange(held.size), held)), shape=(held.size, exact.size)
+        )
+        matrix = (
+            vstack([matrix, ones], format="csr")
+            if issparse(matrix)
+            else np.concatenate([matrix, ones.toarray()])
+        )
+    found = maximise(matrix, np.concatenate([weight, exact[held]]), tolerance=tolerance)
+    if not found.converged:
+        warnings.warn(
+            f"mle(steps=None) stopped after {found.n_iter} steps with the mean log-likelihood up "
+            f"to {found.gap:.1e} below its maximum (tolerance {tolerance:.1e})",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    # One EM step at the maximum changes nothing but tells sampled from exact mass apart.
+    mass = found.mass
+    sampled = mass * ((weight / (model.matrix @ mass)) @ model.matrix)
+    return _EM(sampled, exact_weight, found.n_iter, found.converged, found.gap)

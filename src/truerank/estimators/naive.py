@@ -1,0 +1,31 @@
+"""The metric of the sampled rank itself: what most papers report. Kept to show how wrong it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from truerank.counts import RankCounts
+from truerank.estimators._base import Estimator, Fit, outcome_mean
+from truerank.metrics import Metric
+from truerank.support import Support
+
+
+@dataclass(frozen=True)
+class Naive(Estimator):
+    """Gains at the sampled rank; auc over the sample, (n-r)/(n-1), which alone is unbiased."""
+
+    name: ClassVar[str] = "naive"
+
+    def fit(
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support, plug_in: str
+    ) -> Fit:
+        return Fit(
+            {
+                metric.key: outcome_mean(
+                    counts, metric.gain(counts.sampled_rank, counts.sample_size)
+                )
+                for metric in metrics
+            }
+        )

@@ -1,0 +1,126 @@
+"""`estimate` and its result."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import truerank as tr
+
+
+@pytest.fixture(scope="module")
+def counts():
+    rng = np.random.default_rng(0)
+    ranks = 1 + rng.binomial(49, rng.beta(0.4, 1.5, 1000))
+    return tr.RankCounts.from_ranks(ranks, n_items=2000, sample_size=50)
+
+
+def test_result(counts):
+    est = tr.estimate(counts, ["recall@1,10", "NDCG@10", "mrr", "auc"])
+    assert list(est) == ["recall@1", "recall@10", "ndcg@10", "ap", "auc"]
+    assert est["hr@10"] is est["recall@10"] is est["HIT@10"]
+    assert est["mrr"] is est["ap"]
+    assert est["recall@10"].naive == pytest.approx(
+        counts.weight[counts.sampled_rank <= 10].sum() / 1000
+    )
+    assert est["recall@10"].value < est["recall@10"].naive
+    assert (est["recall@10"].low, est["recall@10"].high) == (None, None)
+    assert est.n_iter == 100
+    assert est.converged is None  # stopped on purpose, neither converged nor failed
+    assert "recall@10" in repr(est)
+    with pytest.raises(KeyError, match="recall@20"):
+        est["recall@20"]
+
+
+def test_tables(counts):
+    est = tr.estimate(counts, "recall", k=[1, 10])
+    frame = est.to_pandas()
+    assert frame["metric"].tolist() == ["recall@1", "recall@10"]
+    assert frame["value"].tolist() == [r.value for r in est.values()]
+    assert json.loads(json.dumps(est.to_dict()))[1]["estimator"] == "mle"
+
+
+def test_distribution(counts):
+    est = tr.estimate(counts, "recall@1,10")
+    assert est.distribution.cdf([1, 10]) == pytest.approx(
+        [est["recall@1"].value, est["recall@10"].value]
+    )
+    assert est.distribution.cdf(2000) == pytest.approx(1.0)
+    assert est.distribution.pmf([1]) == pytest.approx([est["recall@1"].value])
+    for name in ("naive", "mapped", "rank-estimate", "cls"):
+        assert tr.estimate(counts, "recall@10", estimator=name).distribution is None
+
+
+def test_own_metric(counts):
+    metric = tr.Metric("decay", function=lambda rank: np.exp(-rank / 5), k=20)
+    est = tr.estimate(counts, [metric, "recall@20"], support="full")
+    by_hand = est.distribution.pmf(np.arange(1, 21)) @ np.exp(-np.arange(1, 21) / 5)
+    assert est["decay@20"].value == pytest.approx(by_hand)
+    assert est[metric].value == est["decay@20"].value
+
+
+def test_strays_are_flagged_and_clipped_on_request():
+    """All users last in their sample: bv's polynomial dips below zero at small K."""
+    counts = tr.RankCounts.from_ranks([3] * 50, n_items=300, sample_size=20, replacement=True)
+    raw = tr.estimate(counts, "recall@10", estimator="bv(gamma=0.001)")
+    assert raw["recall@10"].value < 0
+    assert raw["recall@10"].out_of_range
+    assert raw.distribution.negative_mass > 0
+    clipped = tr.estimate(counts, "recall@10", estimator="bv(gamma=0.001)", clip=True)
+    assert clipped["recall@10"].value == 0
+    assert clipped["recall@10"].out_of_range
+    assert not tr.estimate(counts, "recall@10")["recall@10"].out_of_range
+
+
+def test_several_targets_count_a_user_once():
+    """Two users: one with ranks 1 and 9, one with rank 4, of 10; everything known exactly."""
+    arguments = {"n_items": 10, "user_ids": [7, 7, 8], "item_ids": [1, 2, 1]}
+    counts = tr.RankCounts.from_exact_ranks([1, 9, 4], **arguments)
+    assert tr.estimate(counts, "recall@5")["recall@5"].value == pytest.approx((1 / 2 + 1) / 2)
+    counts = tr.RankCounts.from_exact_ranks([1, 9, 4], **arguments, targets="ndcg")
+    ideal = 1 + 1 / np.log2(3)
+    by_hand = (1 / ideal + 1 / np.log2(5)) / 2
+    assert tr.estimate(counts, "ndcg@5")["ndcg@5"].value == pytest.approx(by_hand)
+    counts = tr.RankCounts.from_exact_ranks([1, 2, 4], **arguments, targets="precision")
+    by_hand = (2 / 5 + 1 / 5) / 2
+    assert tr.estimate(counts, "precision@5")["precision@5"].value == pytest.approx(by_hand)
+
+
+@pytest.mark.parametrize("name", tr.estimators.REGISTRY)
+@pytest.mark.parametrize("rank", [1, 50])
+def test_perfect_and_hopeless_models(name, rank):
+    counts = tr.RankCounts.from_ranks([rank] * 500, n_items=2000, sample_size=50)
+    est = tr.estimate(counts, "recall@100", estimator=name)
+    value = est["recall@100"].value
+    assert np.isfinite(value)
+    blind = 1.0 if name == "naive" else 0.0  # k is beyond the sample: every naive user is a hit
+    assert value > 0.8 if rank == 1 else value == pytest.approx(blind, abs=0.2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"metrics": "recal@10"}, "did you mean 'recall'"),
+        ({"metrics": "recall@0"}, "k of recall is 0"),
+        ({"metrics": "recall@2001"}, "k is 2001 in recall@2001; the largest pool has 2000 items"),
+        ({"metrics": "recall@ten"}, "k is 'ten'"),
+        ({"metrics": []}, "metrics is empty"),
+        ({"metrics": "precision"}, "precision needs a cut-off"),
+        ({"estimator": "best"}, "unknown estimator 'best'"),
+        ({"estimator": "mapped", "metrics": "ndcg@10"}, "not defined for ndcg@10"),
+        ({"support": "half"}, "support is 'half'"),
+        ({"plug_in": "median"}, "plug_in is 'median'"),
+        ({"confidence": 0.95}, "confidence is 0.95"),
+    ],
+)
+def test_bad_input(counts, arguments, message):
+    with pytest.raises(tr.InputError) as caught:
+        tr.estimate(counts, **arguments)
+    assert message in str(caught.value)
+
+
+def test_counts_of_another_type():
+    with pytest.raises(tr.InputError, match="from_ranks"):
+        tr.estimate([1, 2, 3])
