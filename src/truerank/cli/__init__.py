@@ -1,0 +1,112 @@
+"""The command line: commands parse, call and print; what goes wrong ends in one line.
+
+Numerical modules are imported inside the commands, so that ``truerank --help`` starts at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from truerank import __version__
+from truerank.cli import _output, demo, estimate
+from truerank.cli import map as map_
+from truerank.errors import TruerankError
+
+# One line a paragraph: some versions of typer keep line breaks, some do not.
+HELP = """What a full recommender evaluation would have said, from a sampled one.
+
+Ranking a held-out item among 100 sampled ones is cheap, but its recall@10 is not the recall@10 \
+of the whole catalogue, and may put models in the wrong order. truerank turns sampled ranks into \
+global metrics.
+
+\b
+See it:       [bold]truerank demo[/]
+Correct it:   [bold]truerank estimate ranks.csv --n-items 3706 --sample-size 100[/]
+Translate k:  [bold]truerank map --n-items 3706 --sample-size 100[/]
+"""
+
+BAD_INPUT = 2  # also what usage errors end with
+UNEXPECTED = 1
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="truerank",
+    rich_markup_mode="rich",
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"truerank {__version__}")
+        raise typer.Exit
+
+
+@app.callback(help=HELP)
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Print the version and stop."
+        ),
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the Python traceback of an error.")
+    ] = False,
+) -> None:
+    """Options that go before any command."""
+
+
+app.command("demo", help=demo.HELP)(demo.demo)
+app.command("estimate", help=estimate.HELP)(estimate.estimate)
+app.command("map", help=map_.HELP)(map_.map_cutoffs)
+
+# Newer typers carry their own copy of click, so the class is found from one that all export.
+_ClickException: Any = next(
+    base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit: 0, 2 for input that cannot be used, 1 for a defect."""
+    sys.exit(_run(list(sys.argv[1:] if arguments is None else arguments)))
+
+
+def _run(arguments: list[str]) -> int:
+    debug = "--debug" in arguments  # wherever it stands, also behind the command
+    arguments = [argument for argument in arguments if argument != "--debug"]
+    command = typer.main.get_command(app)
+    try:
+        with _output.warnings_in_a_line():
+            code = command.main(
+                arguments or ["--help"], prog_name="truerank", standalone_mode=False
+            )
+        return code if isinstance(code, int) else 0
+    except (typer.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except Exception as error:
+        if debug:
+            raise
+        message, code = _explain(error)
+        _output.say("error", message)
+        return code
+
+
+def _explain(error: Exception) -> tuple[str, int]:
+    """The line an error is told in, and the exit code."""
+    if isinstance(error, TruerankError):
+        return _output.in_options(str(error)), BAD_INPUT
+    if isinstance(error, _ClickException):
+        usage: Any = error
+        context = getattr(usage, "ctx", None)
+        path = context.command_path if context is not None else "truerank"
+        return f"{usage.format_message()} (see {path} --help)", BAD_INPUT
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}", BAD_INPUT
+    kind = type(error).__name__
+    return f"unexpected {kind}: {error} (add --debug for the traceback)", UNEXPECTED

@@ -1,0 +1,129 @@
+"""From files and options to RankCounts, for every command that reads ranks."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from truerank.errors import InputError
+
+if TYPE_CHECKING:
+    from truerank.counts import RankCounts
+
+BY_FILE = "file"
+
+
+@dataclass(frozen=True)
+class Design:
+    """What the options say about ranks files; None is unsaid. Saved counts know it all."""
+
+    n_items: int | None = None
+    sample_size: int | None = None
+    num_negatives: int | None = None
+    replacement: bool | None = None
+    ladder: tuple[int, ...] | None = None
+    hits: int | None = None
+    columns: Mapping[str, str] | None = None
+
+    def said(self) -> dict[str, Any]:
+        """What is said, as arguments of RankCounts.from_table."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+def read(files: Sequence[Path], design: Design) -> RankCounts:
+    """The counts of the files, all of one model, added up."""
+    _check_files(files, design)
+    if len(files) > 1:
+        _check_one_model(files, design)
+    counts = [_read_file(path, design) for path in files]
+    return sum(counts[1:], start=counts[0])
+
+
+def read_by(files: Sequence[Path], design: Design, by: str) -> dict[str, RankCounts]:
+    """The counts of each value of the column ``by``, over all files; "file": of each file."""
+    _check_files(files, design)
+    if by == BY_FILE:
+        return {name: _read_file(path, design) for name, path in _names(files).items()}
+    found: dict[str, RankCounts] = {}
+    for path in files:
+        for name, counts in _split_file(path, design, by).items():
+            found[name] = found[name] + counts if name in found else counts
+    return found
+
+
+def _read_file(path: Path, design: Design) -> RankCounts:
+    from truerank.counts import RankCounts, is_saved
+
+    with _naming(path):
+        return RankCounts.load(path) if is_saved(path) else _from_table(path, design)
+
+
+def _from_table(path: Path, design: Design) -> RankCounts:
+    from truerank.counts import RankCounts
+
+    return RankCounts.from_table(path, **design.said())
+
+
+def _split_file(path: Path, design: Design, by: str) -> dict[str, RankCounts]:
+    from truerank.counts import RankCounts, is_saved
+
+    with _naming(path):
+        if is_saved(path):
+            raise InputError(f"saved counts have no column {by}; with --by file each is a model")
+        column = (design.columns or {}).get(by, by)
+        return RankCounts.by_model(path, by=column, **design.said())
+
+
+def _check_files(files: Sequence[Path], design: Design) -> None:
+    """Nothing counts twice, and no option is without effect."""
+    from truerank.counts import is_saved
+
+    seen: set[Path] = set()
+    for path in files:
+        if path.resolve() in seen:
+            raise InputError(f"{path} is given twice")
+        seen.add(path.resolve())
+    said = design.said()
+    if said and all(is_saved(path) for path in files):
+        option = "--" + next(iter(said)).replace("_", "-")
+        raise InputError(f"{option} is given, but {files[0]} holds saved counts, which carry that")
+
+
+def _check_one_model(files: Sequence[Path], design: Design) -> None:
+    from truerank import tables
+    from truerank.counts import is_saved
+
+    models: dict[str, Path] = {}
+    for path in files:
+        if not is_saved(path):
+            source = tables.read(path)
+            column = (design.columns or {}).get("model") or source.find("model")
+            values = source.values(column).tolist() if column else []
+            models |= {str(value): path for value in values}
+    if len(models) > 1:
+        raise InputError(
+            f"the files hold several models ({', '.join(models)}) and files are added up; "
+            "keep them apart with --by model"
+        )
+
+
+def _names(files: Sequence[Path]) -> dict[str, Path]:
+    """Files by their short names if these differ, else by their paths."""
+    short = {
+        path.with_suffix("").stem if path.suffix == ".gz" else path.stem: path for path in files
+    }
+    return short if len(short) == len(files) else {str(path): path for path in files}
+
+
+@contextlib.contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Say in which file the input cannot be used."""
+    try:
+        yield
+    except InputError as error:
+        if str(path) in str(error):
+            raise
+        raise InputError(f"{path}: {error}") from error

@@ -1,0 +1,76 @@
+"""Options that several commands share, and how their texts are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from truerank.errors import InputError
+
+# Panels of the help.
+SAMPLES = "How the ranks were sampled"
+ANSWERS = "What to estimate"
+OUTPUT = "Output"
+
+NItems = Annotated[
+    int | None,
+    typer.Option(
+        "--n-items",
+        metavar="N",
+        help="Items the target is ranked among in the full evaluation, itself included.",
+        rich_help_panel=SAMPLES,
+    ),
+]
+SampleSize = Annotated[
+    int | None,
+    typer.Option(
+        "--sample-size",
+        metavar="N",
+        help="Items the target was ranked among, itself included: 100 negatives make 101.",
+        rich_help_panel=SAMPLES,
+    ),
+]
+NumNegatives = Annotated[
+    int | None,
+    typer.Option(
+        "--num-negatives",
+        metavar="N",
+        help="The same, without the target: give one of the two.",
+        rich_help_panel=SAMPLES,
+    ),
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print JSON and nothing else.", rich_help_panel=OUTPUT)
+]
+Csv = Annotated[
+    bool,
+    typer.Option(
+        "--csv", help="Print CSV and nothing else, one value a row.", rich_help_panel=OUTPUT
+    ),
+]
+
+
+def integers(texts: Sequence[str] | None, name: str) -> tuple[int, ...] | None:
+    """``["1,2", "5"]`` as (1, 2, 5); None if there are none."""
+    if not texts:
+        return None
+    parts = [part.strip() for text in texts for part in text.split(",")]
+    for part in parts:
+        if not part.removeprefix("-").isdecimal():
+            raise InputError(f"{name} is {part!r}; it must be a whole number, or several: 1,5,10")
+    return tuple(int(part) for part in parts)
+
+
+def pairs(texts: Sequence[str] | None, name: str) -> dict[str, str] | None:
+    """``["sampled_rank=pos"]`` as a dict; None if there are none."""
+    if not texts:
+        return None
+    found: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = (part.strip() for part in text.partition("="))
+        if not (key and equals and value):
+            raise InputError(f"{name} is {text!r}; write it as ours=yours: sampled_rank=pos")
+        found[key] = value
+    return found

@@ -1,0 +1,147 @@
+"""What the commands print with: tables that fit, JSON, CSV, and one-line messages on stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+from truerank.errors import InputError, TruerankWarning
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+MISSING = "—"
+_PLAIN = str.maketrans("·—", "--")  # for terminals without these (rich sees to the lines)
+
+# The library speaks of arguments; at the command line they are options.
+_OPTIONS = (
+    (r"\breplacement=True\b", "--replacement"),
+    (r"\breplacement=False\b", "--no-replacement"),
+    (r"\bnum_negatives=(\d+)", r"--num-negatives \1"),
+    (r"\bcolumns=(?!\w)", "--columns"),
+    (r"\bn_items is neither\b", "--n-items is neither"),
+    (r"\bsample_size and num_negatives:", "--sample-size and --num-negatives:"),
+)
+
+
+def in_options(message: str) -> str:
+    """A message of the library in terms of command-line options."""
+    for argument, option in _OPTIONS:
+        message = re.sub(argument, option, message)
+    return message
+
+
+def say(kind: str, message: str) -> None:
+    """``error: ...`` or ``warning: ...``, one line on stderr."""
+    from rich.console import Console
+    from rich.text import Text
+
+    style = {"error": "bold red", "warning": "bold yellow"}.get(kind, "bold")
+    line = Text.assemble((f"{kind}:", style), " ", " ".join(message.split()))
+    Console(stderr=True).print(line, soft_wrap=True)
+
+
+@contextlib.contextmanager
+def warnings_in_a_line() -> Iterator[None]:
+    """Tell each of the library's warnings once, in a line of its own; others are as ever."""
+    told: set[str] = set()
+    with warnings.catch_warnings():
+        show_others = warnings.showwarning
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if not issubclass(category, TruerankWarning):
+                show_others(message, category, filename, lineno, file, line)
+            elif str(message) not in told:
+                told.add(str(message))
+                say("warning", in_options(str(message)))
+
+        warnings.showwarning = show
+        warnings.simplefilter("always", TruerankWarning)
+        yield
+
+
+def output_format(*, json_: bool, csv_: bool, path: Any = None) -> str:
+    """``json``, ``csv`` or ``text``: what the flags say, else the ending of the output file."""
+    if json_ and csv_:
+        raise InputError("--json and --csv are both given; give one")
+    if json_ or csv_:
+        return "json" if json_ else "csv"
+    ending = str(path or "").lower()
+    return next((kind for kind in ("json", "csv") if ending.endswith(f".{kind}")), "text")
+
+
+def to_json(content: Any) -> str:
+    """Indented JSON, strictly: NaN is an error."""
+    return json.dumps(content, indent=2, allow_nan=False) + "\n"
+
+
+def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows of equal keys, with a header; None is empty, truth values are lower case."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({k: str(v).lower() if isinstance(v, bool) else v for k, v in row.items()})
+    return text.getvalue()
+
+
+def to_text(draw: Callable[[Console], None], *, path: Any = None) -> str:
+    """What ``draw`` prints: coloured and as wide as the terminal, plain for pipes and files."""
+    from rich.console import Console
+
+    target = Console() if path is None else Console(file=io.StringIO(), width=100)
+    with target.capture() as captured:
+        draw(target)
+    text = captured.get()
+    if not target.encoding.startswith("utf"):
+        text = text.translate(_PLAIN)
+    if target.is_terminal:
+        return text
+    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+
+
+def emit(text: str) -> None:
+    """Write to stdout as it is."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def fits(console: Console, content: RenderableType) -> bool:
+    """Whether ``content`` is shown whole on this console."""
+    from rich.measure import Measurement
+
+    wide = console.options.update_width(10_000)
+    return Measurement.get(console, wide, content).maximum <= console.width
+
+
+def decimals(values: Sequence[float]) -> int:
+    """Digits after the point that leave three significant ones in the smallest value, 4 to 8.
+
+    What these cannot show (below 1e-7) is as good as 0.
+    """
+    smallest = min((abs(value) for value in values if abs(value) >= 1e-7), default=1.0)
+    return next((d for d in range(4, 8) if smallest >= 10.0 ** (2 - d)), 8)
+
+
+def whole(value: float) -> str:
+    """A number of users: whole unless weights make it fractional."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def between(low: int, high: int) -> str:
+    """``3,706`` or ``1,400 to 3,690``."""
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"

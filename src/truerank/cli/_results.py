@@ -1,0 +1,198 @@
+"""Results of ``truerank estimate`` as JSON, CSV and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from truerank.cli import _output
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from truerank.counts import RankCounts
+    from truerank.estimates import Estimate, Estimates
+    from truerank.metrics import Metric
+
+NAIVE = "naive"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One model's results: naive ones and those of each estimator, by its description."""
+
+    model: str
+    counts: RankCounts
+    naive: Estimates
+    estimates: Mapping[str, Estimates]
+
+    def get(self, estimator: str, metric: Metric) -> Estimate | None:
+        """The estimate of a metric, None where the estimator is not defined for it."""
+        found = self.naive if estimator == NAIVE else self.estimates[estimator]
+        return found.results.get(metric.key)
+
+
+def render(
+    kind: str,
+    runs: Sequence[Run],
+    metrics: Sequence[Metric],
+    *,
+    by: str | None,
+    clip: bool,
+    path: Any = None,
+) -> str:
+    """The results as ``json``, ``csv`` or ``text``."""
+    if kind == "text":
+        return _output.to_text(lambda console: _draw(console, runs, metrics, clip), path=path)
+    rows = [row for run in runs for row in _rows(run, metrics, by)]
+    if kind == "csv":
+        return _output.to_csv(rows)
+    facts = {run.model: _facts(run.counts) for run in runs}
+    if by is None:
+        return _output.to_json({"counts": facts[""], "results": rows})
+    return _output.to_json({"by": by, "counts": facts, "results": rows})
+
+
+def _rows(run: Run, metrics: Sequence[Metric], by: str | None) -> Iterator[dict[str, Any]]:
+    for metric in metrics:
+        for name in run.estimates:
+            found = run.get(name, metric)
+            row: dict[str, Any] = {"metric": metric.key, "estimator": name}
+            row["value"] = None if found is None else found.value
+            row["naive"] = run.naive[metric].value
+            row["out_of_range"] = found is not None and found.out_of_range
+            yield row if by is None else {"model": run.model, **row}
+
+
+def _facts(counts: RankCounts) -> dict[str, Any]:
+    users = counts.n_users
+    return {
+        "users": int(users) if users.is_integer() else users,
+        "n_items": _range(counts.n_items),
+        "sample_size": _range(counts.sample_size),
+        "schemes": [scheme.name for scheme in counts.schemes],
+        "outcomes": counts.n_outcomes,
+    }
+
+
+def _range(values: Any) -> dict[str, int]:
+    return {"min": int(values.min()), "max": int(values.max())}
+
+
+def _headline(counts: RankCounts) -> str:
+    """Users, pools, sizes and scheme in a line."""
+    pools, sizes = _range(counts.n_items), _range(counts.sample_size)
+    schemes = []
+    for scheme in counts.schemes:
+        drawn = f"{'with' if scheme.replacement else 'without'} replacement"
+        schemes.append(f"{drawn}, adaptive" if scheme.adaptive else drawn)
+    return " · ".join(
+        [
+            f"{_output.whole(counts.n_users)} users",
+            f"pools of {_output.between(pools['min'], pools['max'])} items",
+            f"samples of {_output.between(sizes['min'], sizes['max'])}",
+            " and ".join(dict.fromkeys(schemes)),
+        ]
+    )
+
+
+def _draw(console: Console, runs: Sequence[Run], metrics: Sequence[Metric], clip: bool) -> None:
+    for line in _headlines(runs):
+        console.print(line, highlight=False, markup=False)
+    for columns in _blocks(console, runs, metrics):
+        console.print(_table(runs, metrics, columns))
+    shown = [run.get(name, metric) for run in runs for name in run.estimates for metric in metrics]
+    if any(found is not None and found.out_of_range for found in shown):
+        what = "was outside the metric's range and is clipped" if clip else _STRAYED
+        console.print(f"! {what}", highlight=False)
+    if any(found is None for found in shown):
+        console.print(f"{_output.MISSING} not defined for this metric", highlight=False)
+
+
+_STRAYED = "outside the metric's range: this estimator may stray (--clip pulls it back)"
+
+
+def _headlines(runs: Sequence[Run]) -> list[str]:
+    lines = {run.model: _headline(run.counts) for run in runs}
+    if len(runs) > 1 and len(set(lines.values())) == 1:
+        return [f"{len(runs)} models, each: {_headline(runs[0].counts)}"]
+    return [f"{model}: {line}" if model else line for model, line in lines.items()]
+
+
+def _blocks(
+    console: Console, runs: Sequence[Run], metrics: Sequence[Metric]
+) -> Iterator[list[str]]:
+    """Estimators in groups whose tables fit the console, naive first in each."""
+    block = [NAIVE]
+    for name in runs[0].estimates:
+        if name == NAIVE:
+            continue
+        if len(block) > 1 and not _output.fits(console, _table(runs, metrics, [*block, name])):
+            yield block
+            block = [NAIVE]
+        block.append(name)
+    yield block
+
+
+def _table(runs: Sequence[Run], metrics: Sequence[Metric], columns: Sequence[str]) -> Table:
+    """A row a metric; with several models, a section a metric and in it a row a model."""
+    from rich import box
+    from rich.table import Table
+
+    several = len(runs) > 1 or bool(runs[0].model)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("metric", no_wrap=True)
+    if several:
+        table.add_column("model")
+    rows = [row for metric in metrics for row in _cells(runs, metric, columns)]
+    for i, name in enumerate(columns):
+        width = max(len(name), *(len(row[i].number) for row in rows))
+        table.add_column(name.rjust(width), no_wrap=True)
+        for row in rows:
+            row[i] = row[i].padded(width)
+    heads = [
+        [metric.key if run is runs[0] else "", *([run.model] if several else [])]
+        for metric in metrics
+        for run in runs
+    ]
+    for head, row in zip(heads, rows, strict=True):
+        if several and head[0]:
+            table.add_section()
+        table.add_row(*head, *(cell.text() for cell in row))
+    return table
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """A value as shown: aligned at the right, but for the mark behind it."""
+
+    number: str
+    mark: str = ""
+    style: str = ""
+
+    def padded(self, width: int) -> _Cell:
+        return replace(self, number=self.number.rjust(width))
+
+    def text(self) -> Text:
+        from rich.text import Text
+
+        return Text.assemble((self.number, self.style), (self.mark, "bold red"))
+
+
+def _cells(runs: Sequence[Run], metric: Metric, columns: Sequence[str]) -> list[list[_Cell]]:
+    """A row a model; the best of a column is bold."""
+    found = {name: [run.get(name, metric) for run in runs] for name in columns}
+    values = {name: [one.value for one in ones if one] for name, ones in found.items()}
+    decimals = _output.decimals([value for column in values.values() for value in column])
+
+    def cell(name: str, one: Estimate | None) -> _Cell:
+        if one is None:
+            return _Cell(_output.MISSING)
+        best = len(runs) > 1 and one.value == max(values[name])
+        style = "bold" if best else "dim" if name == NAIVE else ""
+        return _Cell(f"{one.value:.{decimals}f}", "!" if one.out_of_range else "", style)
+
+    return [[cell(name, found[name][i]) for name in columns] for i in range(len(runs))]

@@ -1,0 +1,266 @@
+"""``truerank estimate``: global metrics from files of sampled ranks."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from truerank.cli import _counts, _output
+from truerank.cli._options import (
+    ANSWERS,
+    OUTPUT,
+    SAMPLES,
+    Csv,
+    Json,
+    NItems,
+    NumNegatives,
+    SampleSize,
+    integers,
+    pairs,
+)
+from truerank.cli._results import Run, render
+from truerank.errors import InputError
+
+if TYPE_CHECKING:
+    from truerank.counts import RankCounts
+    from truerank.estimators import Estimator
+    from truerank.metrics import Metric
+
+HELP = """Global metrics from sampled ranks, naive beside corrected.
+
+\b
+truerank estimate ranks.csv --n-items 3706 --sample-size 100
+truerank estimate ranks.csv --n-items 3706 --num-negatives 100 \\
+    -e mle -e "bv(gamma=0.01)" -m recall@1,5,10 -m ndcg@10
+truerank estimate all.parquet --by model --json > metrics.json
+truerank estimate adaptive.csv --n-items 3706 --ladder 100,200,400
+"""
+
+
+def estimate(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE",
+            help="Sampled ranks (.csv, .tsv, .parquet, also .gz), one row a user with a column "
+            "rank, or counts saved by --save-counts. Several files are different users of one "
+            "model, unless --by.",
+            show_default=False,
+        ),
+    ],
+    n_items: NItems = None,
+    sample_size: SampleSize = None,
+    num_negatives: NumNegatives = None,
+    replacement: Annotated[
+        bool | None,
+        typer.Option(
+            "--replacement/--no-replacement",
+            help="Whether an item may be drawn twice for a user. Unsaid: with replacement.",
+            rich_help_panel=SAMPLES,
+        ),
+    ] = None,
+    ladder: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ladder",
+            metavar="SIZES",
+            help="Adaptive samples: the sizes a user may end with, as in 100,200,400.",
+            rich_help_panel=SAMPLES,
+        ),
+    ] = None,
+    hits: Annotated[
+        int | None,
+        typer.Option(
+            "--hits",
+            metavar="N",
+            help="Adaptive samples: negatives above the target that end the sampling. Unsaid: 1.",
+            rich_help_panel=SAMPLES,
+        ),
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--columns",
+            metavar="OURS=YOURS",
+            help="A column under another name: sampled_rank=pos. Ours: sampled_rank, sample_size, "
+            "num_negatives, n_items, user_id, item_id, weight, model.",
+            rich_help_panel=SAMPLES,
+        ),
+    ] = None,
+    estimator: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--estimator",
+            "-e",
+            metavar="NAME",
+            help="mle unless said. Also naive, mapped, rank-estimate, cls, bv, wmle, mes, bv-mle, "
+            'bv-mes, mn-mle, mn-mes; with options as in "bv(gamma=0.1)". Repeatable.',
+            rich_help_panel=ANSWERS,
+        ),
+    ] = None,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metrics",
+            "-m",
+            metavar="NAME@K",
+            help="recall (hr), precision, ndcg, ap (mrr), auc, as in recall@1,5,10. Repeatable.",
+            rich_help_panel=ANSWERS,
+        ),
+    ] = None,
+    k: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--k",
+            "-k",
+            metavar="K",
+            help="Cut-offs of the metrics named without one: 1,5,10.",
+            rich_help_panel=ANSWERS,
+        ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            metavar="COLUMN",
+            help='Keep the values of a column apart, such as model; "file": keep files apart.',
+            rich_help_panel=ANSWERS,
+        ),
+    ] = None,
+    support: Annotated[
+        str,
+        typer.Option(
+            "--support",
+            metavar="auto|full",
+            help="Fit on a compressed grid of global ranks, or on every rank.",
+            rich_help_panel=ANSWERS,
+        ),
+    ] = "auto",
+    plug_in: Annotated[
+        str,
+        typer.Option(
+            "--plug-in",
+            metavar="plain|posterior",
+            help="Metric of the estimated distribution, or mean over users of their posteriors.",
+            rich_help_panel=ANSWERS,
+        ),
+    ] = "plain",
+    clip: Annotated[
+        bool,
+        typer.Option(
+            "--clip",
+            help="Pull values outside a metric's range back into it.",
+            rich_help_panel=ANSWERS,
+        ),
+    ] = False,
+    json_: Json = False,
+    csv_: Csv = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write there instead; .json and .csv choose the format.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    save_counts: Annotated[
+        Path | None,
+        typer.Option(
+            "--save-counts",
+            metavar="FILE.parquet",
+            help="Also save the counted ranks: a small file that estimate reads again.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+) -> None:
+    """Run ``truerank estimate``."""
+    kind = _output.output_format(json_=json_, csv_=csv_, path=output)
+    _check_paths(files, output, save_counts, by)
+    design = _counts.Design(
+        n_items=n_items,
+        sample_size=sample_size,
+        num_negatives=num_negatives,
+        replacement=replacement,
+        ladder=integers(ladder, "--ladder"),
+        hits=hits,
+        columns=pairs(columns, "--columns"),
+    )
+    wanted, chosen = _metrics(metrics, integers(k, "--k")), _estimators(estimator)
+    counts = _counts.read_by(files, design, by) if by else {"": _counts.read(files, design)}
+    options = {"support": support, "plug_in": plug_in, "clip": clip}
+    runs = [_run(name, one, wanted, chosen, options) for name, one in counts.items()]
+    text = render(kind, runs, wanted, by=by, clip=clip, path=output)
+    with contextlib.ExitStack() as stack:
+        if output is not None:
+            from truerank import tables
+
+            stack.enter_context(tables.replacing(output)).write_text(text, encoding="utf-8")
+        if save_counts is not None:
+            counts[""].save(save_counts)
+    if output is None:
+        _output.emit(text)
+
+
+def _check_paths(
+    files: Sequence[Path], output: Path | None, save_counts: Path | None, by: str | None
+) -> None:
+    if save_counts is not None and by is not None:
+        raise InputError("--save-counts saves the counts of one model; it does not go with --by")
+    if save_counts is not None and save_counts.suffix not in (".parquet", ".pq"):
+        raise InputError(f"--save-counts is {save_counts}; give it the ending .parquet")
+    inputs = {path.resolve() for path in files}
+    for option, path in (("--output", output), ("--save-counts", save_counts)):
+        if path is not None and path.resolve() in inputs:
+            raise InputError(f"{option} is {path}, an input file; write to another one")
+    if output is not None and save_counts is not None and output.resolve() == save_counts.resolve():
+        raise InputError(f"--output and --save-counts are both {output}")
+
+
+def _metrics(names: Sequence[str] | None, k: tuple[int, ...] | None) -> tuple[Metric, ...]:
+    from truerank.estimates import DEFAULT_METRICS
+    from truerank.metrics import parse
+
+    if names:
+        # "recall@1,5,ndcg@10" is two: a comma before a letter starts a new metric.
+        return parse([one for name in names for one in re.split(r",\s*(?=[A-Za-z])", name)], k=k)
+    if k is None:
+        return parse(DEFAULT_METRICS)
+    cut = [name.partition("@")[0] for name in DEFAULT_METRICS if "@" in name]
+    return parse([*parse(cut, k=k), *(name for name in DEFAULT_METRICS if "@" not in name)])
+
+
+def _estimators(names: Sequence[str] | None) -> dict[str, Estimator]:
+    """Estimators by their descriptions."""
+    from truerank import estimators
+    from truerank.estimates import DEFAULT_ESTIMATOR
+
+    # Commas part estimators too, but not inside the parentheses of options.
+    parts = [
+        part for name in names or [DEFAULT_ESTIMATOR] for part in re.split(r",(?![^(]*\))", name)
+    ]
+    found = dict.fromkeys(estimators.get(part) for part in parts)
+    return {estimators.describe(one): one for one in found}
+
+
+def _run(
+    model: str,
+    counts: RankCounts,
+    wanted: tuple[Metric, ...],
+    chosen: Mapping[str, Estimator],
+    options: Mapping[str, Any],
+) -> Run:
+    from truerank.estimates import estimate
+
+    results = {}
+    for name, one in chosen.items():
+        # Without a single metric it is defined for, the library says so.
+        defined = [metric for metric in wanted if one.supports(metric)] or wanted
+        results[name] = estimate(counts, defined, estimator=one, **options)
+    return Run(model, counts, estimate(counts, wanted, estimator="naive"), results)

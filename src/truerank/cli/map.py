@@ -1,0 +1,166 @@
+"""``truerank map``: the global cut-off that a sampled one stands for."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from truerank.cli import _counts, _output
+from truerank.cli._options import Csv, Json, NItems, NumNegatives, SampleSize, integers
+from truerank.errors import AssumptionWarning, InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from truerank._checks import IntArray
+    from truerank.counts import RankCounts
+
+HELP = """The global K that a sampled k stands for: sampled recall@k is about global recall@K.
+
+\b
+truerank map --n-items 3706 --sample-size 100 --k 1,2,5,10
+truerank map --n-items 3706 --num-negatives 100 --mapping "beta(0.3)"
+truerank map --n-items 3706 --sample-size 100 --ranks ranks.csv
+"""
+
+DEFAULT_MAPPINGS = ("linear", "bound", "beta(0.5)", "beta(1)")
+DEFAULT_K = (1, 2, 5, 10, 20, 50)
+_FITTED = "beta@P"
+_EXAMPLE = 10  # the cut-off that the sentence below the table is about
+
+
+def map_cutoffs(
+    n_items: NItems = None,
+    sample_size: SampleSize = None,
+    num_negatives: NumNegatives = None,
+    k: Annotated[
+        list[str] | None,
+        typer.Option("--k", "-k", metavar="K", help="Sampled cut-offs, as in 1,2,5,10."),
+    ] = None,
+    mapping: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--mapping",
+            metavar="NAME",
+            help="linear, bound, beta(0.5) with any exponent, or beta@P, fitted to --ranks. "
+            "Repeatable.",
+        ),
+    ] = None,
+    ranks: Annotated[
+        Path | None,
+        typer.Option(
+            "--ranks",
+            metavar="FILE",
+            help="Sampled ranks to fit beta@P to, as for truerank estimate.",
+        ),
+    ] = None,
+    json_: Json = False,
+    csv_: Csv = False,
+) -> None:
+    """Run ``truerank map``."""
+    kind = _output.output_format(json_=json_, csv_=csv_)
+    cuts = integers(k, "--k")
+    counts = None
+    if ranks is not None:
+        counts = _read(ranks, _counts.Design(n_items, sample_size, num_negatives))
+        n_items = _one(counts.n_items, "n_items")
+        sample_size = _one(counts.sample_size, "sample_size")
+    else:
+        n_items, sample_size = _sizes(n_items, sample_size, num_negatives)
+    if cuts is None:
+        cuts = tuple(cut for cut in DEFAULT_K if cut <= sample_size)
+    names = mapping or [*DEFAULT_MAPPINGS, *([_FITTED] if counts is not None else [])]
+    mapped = _map(names, cuts, n_items, sample_size, counts)
+    rows = [
+        {"k": cut, "mapping": name, "global_k": values[i]}
+        for i, cut in enumerate(cuts)
+        for name, values in mapped.items()
+    ]
+    if kind == "json":
+        content = {"n_items": n_items, "sample_size": sample_size, "results": rows}
+        _output.emit(_output.to_json(content))
+    elif kind == "csv":
+        _output.emit(_output.to_csv(rows))
+    else:
+        sizes = (n_items, sample_size)
+        _output.emit(_output.to_text(lambda console: _draw(console, sizes, cuts, mapped)))
+
+
+def _read(ranks: Path, design: _counts.Design) -> RankCounts:
+    with warnings.catch_warnings():
+        # With or without replacement: a mapping is the same.
+        warnings.simplefilter("ignore", AssumptionWarning)
+        return _counts.read([ranks], design)
+
+
+def _map(
+    names: Sequence[str],
+    cuts: Sequence[int],
+    n_items: int,
+    sample_size: int,
+    counts: RankCounts | None,
+) -> dict[str, list[float]]:
+    """f(k) for each cut-off, by the name of the mapping."""
+    from truerank import mapping
+
+    mapped = {}
+    for name in names:
+        label = name.strip()
+        if label.lower() == _FITTED.lower():
+            if counts is None:
+                raise InputError("mapping beta@P is fitted to sampled ranks; give --ranks FILE")
+            label = f"beta@P(a={mapping.fit_beta(counts).a:.3g})"
+        f = mapping.get(name, counts)
+        mapped[label] = [float(v) for v in f(cuts, n_items=n_items, sample_size=sample_size)]
+    return mapped
+
+
+def _sizes(
+    n_items: int | None, sample_size: int | None, num_negatives: int | None
+) -> tuple[int, int]:
+    if n_items is None:
+        raise InputError("--n-items is missing: how many items the catalogue has")
+    if (sample_size is None) == (num_negatives is None):
+        both = "neither is" if sample_size is None else "both are"
+        raise InputError(f"give --sample-size or --num-negatives: {both} given")
+    return n_items, sample_size if sample_size is not None else (num_negatives or 0) + 1
+
+
+def _one(values: IntArray, name: str) -> int:
+    distinct = sorted(set(values.tolist()))
+    if len(distinct) > 1:
+        raise InputError(
+            f"{name} is from {distinct[0]} to {distinct[-1]} in the ranks file; a map is for one"
+        )
+    return int(distinct[0])
+
+
+def _draw(
+    console: Console,
+    sizes: tuple[int, int],
+    cuts: Sequence[int],
+    mapped: Mapping[str, Sequence[float]],
+) -> None:
+    from rich import box
+    from rich.table import Table
+
+    n_items, sample_size = sizes
+    console.print(f"pool of {n_items:,} items · samples of {sample_size:,}", highlight=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("sampled k", justify="right")
+    for name in mapped:
+        table.add_column(name, justify="right", no_wrap=True)
+    for i, cut in enumerate(cuts):
+        table.add_row(f"{cut:,}", *(f"{values[i]:,.0f}" for values in mapped.values()))
+    console.print(table)
+    name = "bound" if "bound" in mapped else list(mapped)[-1]
+    at = cuts.index(_EXAMPLE) if _EXAMPLE in cuts else -1
+    console.print(
+        f"So sampled recall@{cuts[at]} is about global recall@{mapped[name][at]:.0f} ({name}).",
+        highlight=False,
+        markup=False,
+    )

@@ -1,0 +1,148 @@
+"""A synthetic catalogue whose truth is known, and three models that score it.
+
+Users and items have latent tastes, items a Zipf popularity. A user's utility for an item is
+strength * taste . taste + log popularity, and the held-out target is drawn from its softmax. A
+model scores by factors (the popularity is one of them), so that score = user . item for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from truerank import _checks
+from truerank._checks import FloatArray, IntArray
+
+N_TASTES = 24
+STRENGTH = 3.0  # of tastes beside popularity
+ZIPF_OFFSET = 60.0  # popularity is 1 / (offset + place): a head flatter than the pure law's
+KNOWN_SHARE = 0.3  # of the users, to the specialist
+NOISE = 2.0  # of the generalist's view of a user, in standard deviations of a taste
+
+_BLOCK = 512  # users scored at a time
+_CATALOGUE, _MODELS, _NEGATIVES = range(3)  # streams of random numbers under one seed
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Users, items and one held-out target a user.
+
+    Attributes
+    ----------
+    user_factors, item_factors
+        Whose products are the true utilities: shapes (n_users, n_factors), (n_items, n_factors).
+    targets
+        The held-out item of each user, a row of ``item_factors``, shape (n_users,).
+    """
+
+    user_factors: FloatArray
+    item_factors: FloatArray
+    targets: IntArray
+
+    @property
+    def n_users(self) -> int:
+        """Number of users."""
+        return len(self.user_factors)
+
+    @property
+    def n_items(self) -> int:
+        """Number of items: the pool a target is ranked among, itself included."""
+        return len(self.item_factors)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A recommender: score = user_factors . item_factors."""
+
+    name: str
+    user_factors: FloatArray
+    item_factors: FloatArray
+
+
+def catalogue(*, n_users: int = 4000, n_items: int = 5000, seed: int = 0) -> Catalogue:
+    """Draw a catalogue and the users' targets."""
+    _checks.integer(n_users, "n_users", low=1)
+    _checks.integer(n_items, "n_items", low=2)
+    rng = _rng(seed, _CATALOGUE)
+    popularity = 1.0 / (ZIPF_OFFSET + np.arange(n_items))
+    tastes = rng.standard_normal((n_items, N_TASTES)) / np.sqrt(N_TASTES)
+    items = np.column_stack([tastes, np.log(popularity / popularity.sum())])
+    users = np.column_stack([STRENGTH * rng.standard_normal((n_users, N_TASTES)), np.ones(n_users)])
+    targets = np.empty(n_users, dtype=np.int64)
+    for block in _blocks(n_users):
+        utility = users[block] @ items.T
+        # The largest of utility + Gumbel noise is a draw from the softmax.
+        noise = -np.log(rng.standard_exponential(utility.shape))
+        targets[block] = np.argmax(utility + noise, axis=1)
+    return Catalogue(users, items, targets)
+
+
+def models(data: Catalogue, *, seed: int = 0) -> tuple[Model, ...]:
+    """Three models: ``specialist``, ``generalist`` and ``popularity``.
+
+    The specialist knows the tastes of a part of the users and guesses for the others. The
+    generalist has a blurred idea of every user. Popularity ranks alike for all.
+    """
+    rng = _rng(seed, _MODELS)
+    truth = data.user_factors
+    strangers = rng.random(data.n_users) >= KNOWN_SHARE
+    specialist = truth.copy()
+    specialist[strangers, :-1] = STRENGTH * rng.standard_normal((strangers.sum(), N_TASTES))
+    specialist[strangers, -1] = 0.0  # not even what is popular
+    generalist = truth.copy()
+    generalist[:, :-1] += NOISE * STRENGTH * rng.standard_normal((data.n_users, N_TASTES))
+    generalist[:, :-1] /= 1.0 + NOISE**2  # the best guess of a taste seen through such noise
+    popularity = np.zeros_like(truth)
+    popularity[:, -1] = 1.0
+    factors = {"specialist": specialist, "generalist": generalist, "popularity": popularity}
+    return tuple(Model(name, users, data.item_factors) for name, users in factors.items())
+
+
+def negatives(data: Catalogue, *, num_negatives: int, seed: int = 0) -> IntArray:
+    """Items drawn for each user, without replacement, never the target: (n_users, num_negatives).
+
+    The same for every model, as in a real comparison.
+    """
+    _checks.integer(num_negatives, "num_negatives", low=1, high=data.n_items - 1)
+    rng = _rng(seed, _NEGATIVES)
+    others = data.n_items - 1
+    drawn = np.stack(
+        [rng.choice(others, num_negatives, replace=False, shuffle=False) for _ in data.targets]
+    )
+    return np.asarray(drawn + (drawn >= data.targets[:, None]), dtype=np.int64)
+
+
+def exact_ranks(model: Model, targets: IntArray) -> IntArray:
+    """Global rank of each user's target among all items, 1-based, shape (n_users,).
+
+    Scores are continuous: ties do not occur.
+    """
+    ranks = np.empty(len(targets), dtype=np.int64)
+    for block in _blocks(len(targets)):
+        scores = model.user_factors[block] @ model.item_factors.T
+        target = np.take_along_axis(scores, targets[block, None], axis=1)
+        ranks[block] = 1 + (scores > target).sum(axis=1)
+    return ranks
+
+
+def sampled_ranks(model: Model, targets: IntArray, drawn: IntArray) -> IntArray:
+    """Rank of each user's target among the ``drawn`` negatives, 1-based, shape (n_users,)."""
+    ranks = np.empty(len(targets), dtype=np.int64)
+    for block in _blocks(len(targets)):
+        users = model.user_factors[block, :, None]
+        items = np.column_stack([targets[block], drawn[block]])
+        scores = (model.item_factors[items] @ users)[:, :, 0]
+        ranks[block] = 1 + (scores[:, 1:] > scores[:, :1]).sum(axis=1)
+    return ranks
+
+
+def _blocks(n_users: int) -> Iterator[slice]:
+    for start in range(0, n_users, _BLOCK):
+        yield slice(start, min(start + _BLOCK, n_users))
+
+
+def _rng(seed: Any, stream: int) -> np.random.Generator:
+    return np.random.default_rng([_checks.integer(seed, "seed", low=0), stream])
