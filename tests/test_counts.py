@@ -580,7 +580,8 @@ def test_saved_counts_are_readable_by_others(tmp_path: Path) -> None:
     path = tmp_path / "counts.parquet"
     KEPT["several schemes"].save(path)
     frame = pd.read_parquet(path)
-    assert list(frame.columns) == ["scheme", "n_items", "sample_size", "sampled_rank", "weight"]
+    key = ["scheme", "n_items", "sample_size", "sampled_rank", "replicate"]
+    assert list(frame.columns) == [*key, "weight"]
     assert set(frame["scheme"]) == {s.name for s in KEPT["several schemes"].schemes}
     pd.testing.assert_frame_equal(frame, KEPT["several schemes"].to_pandas())
 
@@ -789,3 +790,42 @@ def test_bad_outcomes(options: dict[str, Any], message: str) -> None:
 def test_input_errors_are_value_errors_of_one_line() -> None:
     with pytest.raises(ValueError, match=re.compile("^[^\n]+$")):
         small([0])
+
+
+def _grouped() -> RankCounts:
+    return RankCounts.from_outcomes(
+        Scheme(replacement=True),
+        n_items=50,
+        sample_size=5,
+        sampled_rank=[1, 1, 2, 1],
+        replicate=[3, 7, 3, 0],
+        weight=[2, 1, 1, 4],
+    )
+
+
+def test_replicate_groups_are_kept_apart_until_pooled(tmp_path: Path) -> None:
+    counts = _grouped()
+    assert counts.replicate.tolist() == [0, 3, 7, 3]
+    assert counts.weight.tolist() == [4, 2, 1, 1]
+    assert "shared" in repr(counts)
+    counts.save(tmp_path / "counts.parquet")
+    assert RankCounts.load(tmp_path / "counts.parquet") == counts
+    assert (counts + counts).weight.tolist() == [8, 4, 2, 2]
+    pooled = counts.pooled()
+    assert pooled.weight.tolist() == [7, 1]
+    assert pooled != counts
+    assert (pooled.n_users, pooled.squared_weight) == (counts.n_users, counts.squared_weight)
+    assert pooled.pooled() is pooled
+
+
+@pytest.mark.parametrize("replicate", [[-1, 0, 0, 0], [101, 0, 0, 0], [1, 2], [0.5, 0, 0, 0]])
+def test_bad_replicate_groups(replicate: list[float]) -> None:
+    with pytest.raises(InputError, match="replicate"):
+        RankCounts.from_outcomes(
+            Scheme(replacement=True),
+            n_items=50,
+            sample_size=5,
+            sampled_rank=[1, 1, 2, 1],
+            replicate=replicate,
+            weight=[2, 1, 1, 4],
+        )

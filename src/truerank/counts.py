@@ -5,7 +5,6 @@ It is all an estimator ever sees, it is small, and it adds up across files, user
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,16 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truerank import _checks, tables
+from truerank import _checks, _ranks, tables
 from truerank._checks import FloatArray, IntArray
-from truerank.errors import AssumptionWarning, InputError
+from truerank.errors import InputError
 from truerank.schemes import Scheme
 
 FORMAT_VERSION = 1
 _FORMAT_KEY = b"truerank.rank_counts"
-# Above one in this many of the pool, drawing with or without replacement gives different answers.
-_REPLACEMENT_MATTERS = 20
-_LARGEST_WEIGHT = 1e100  # whose square is a float still
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,6 +33,9 @@ class RankCounts:
     ----------
     schemes
         The sampling schemes that occur, sorted; ``scheme`` indexes them.
+    replicate
+        0 for users sampled independently of all others. Users who shared their negatives carry
+        the number (1 to 100) of their replicate group, the unit that is independent of others.
     weight
         Users (or shares of them) with each outcome, above 0.
     n_users
@@ -51,6 +50,7 @@ class RankCounts:
     n_items: IntArray
     sample_size: IntArray
     sampled_rank: IntArray
+    replicate: IntArray
     weight: FloatArray
     n_users: float
     squared_weight: float
@@ -102,36 +102,36 @@ class RankCounts:
             How several targets of a user are weighted: ``"recall"`` (1/targets, a mean over
             them), ``"ndcg"`` (1/ideal DCG) or ``"precision"`` (1 each). Not with ``weights``.
         """
-        if targets not in _TARGETS:
-            raise _checks.unknown("targets weighting", targets, _TARGETS)
+        if targets not in _ranks.TARGETS:
+            raise _checks.unknown("targets weighting", targets, _ranks.TARGETS)
         if weights is not None and targets != "recall":
             raise InputError(f"targets is {targets!r} and weights are given: drop one of them")
         rank = _checks.whole_numbers(ranks, "sampled_rank")
-        size = _sample_sizes(sample_size, num_negatives, rank.size)
-        pool = _pool_sizes(n_items, rank.size)
+        size = _ranks.sample_sizes(sample_size, num_negatives, rank.size)
+        pool = _ranks.pool_sizes(n_items, rank.size)
         scheme = Scheme(
             replacement=True if replacement is None else replacement,
             ladder=() if ladder is None else ladder,  # type: ignore[arg-type]
             hits=hits,
         )
-        _check_outcomes(scheme, pool, size, rank)
-        weight = None if weights is None else _row_weights(weights, rank.size)
-        user = None if user_ids is None else _codes(user_ids, "user_ids", rank.size)
+        _ranks.check_outcomes(scheme, pool, size, rank)
+        weight = None if weights is None else _ranks.row_weights(weights, rank.size)
+        user = None if user_ids is None else _ranks.codes(user_ids, "user_ids", rank.size)
         if item_ids is not None and user is None:
             raise InputError("item_ids is given without user_ids; targets belong to users")
         if user is not None:
             unit = user
             if item_ids is not None:
-                item = _codes(item_ids, "item_ids", rank.size)
+                item = _ranks.codes(item_ids, "item_ids", rank.size)
                 unit = np.unique(user * (item.max() + 1) + item, return_inverse=True)[1]
-            first, pool, size, rank = _combine_draws(scheme, unit, pool, size, rank)
+            first, pool, size, rank = _ranks.combine_draws(scheme, unit, pool, size, rank)
             user = user[first]
-            weight = None if weight is None else _same_weight(weight, unit, first)
+            weight = None if weight is None else _ranks.same_weight(weight, unit, first)
         if replacement is None:
-            _warn_if_it_matters(size, pool)
+            _ranks.warn_if_replacement_matters(size, pool)
         n_users = None
         if weight is None:
-            weight, n_users = _target_weights(user, rank.size, targets)
+            weight, n_users = _ranks.target_weights(user, rank.size, targets)
         return cls._build(
             [scheme], np.zeros(rank.size, dtype=np.int64), pool, size, rank, weight, n_users=n_users
         )
@@ -245,6 +245,7 @@ class RankCounts:
         sample_size: Any,
         sampled_rank: Any,
         weight: Any,
+        replicate: Any = None,
         n_users: float | None = None,
         squared_weight: float | None = None,
     ) -> RankCounts:
@@ -253,16 +254,17 @@ class RankCounts:
         Without ``n_users`` and ``squared_weight`` each row is one sampled rank of that weight.
         """
         rank = _checks.whole_numbers(sampled_rank, "sampled_rank")
-        pool = _pool_sizes(n_items, rank.size)
-        size = _sample_sizes(sample_size, None, rank.size)
-        _check_outcomes(scheme, pool, size, rank)
+        pool = _ranks.pool_sizes(n_items, rank.size)
+        size = _ranks.sample_sizes(sample_size, None, rank.size)
+        _ranks.check_outcomes(scheme, pool, size, rank)
         return cls._build(
             [scheme],
             np.zeros(rank.size, dtype=np.int64),
             pool,
             size,
             rank,
-            _row_weights(weight, rank.size),
+            _ranks.row_weights(weight, rank.size),
+            replicate=_replicates(replicate, rank.size),
             n_users=n_users,
             squared_weight=squared_weight,
         )
@@ -277,6 +279,7 @@ class RankCounts:
         sampled_rank: IntArray,
         weight: FloatArray,
         *,
+        replicate: IntArray | None = None,
         n_users: float | None = None,
         squared_weight: float | None = None,
     ) -> RankCounts:
@@ -284,7 +287,8 @@ class RankCounts:
         given = list(schemes)
         kept = tuple(sorted(set(given)))
         code = np.array([kept.index(s) for s in given], dtype=np.int64)[scheme]
-        key = [code, n_items, sample_size, sampled_rank]
+        group = np.zeros_like(code) if replicate is None else replicate
+        key = [code, n_items, sample_size, sampled_rank, group]
         n_users = float(weight.sum()) if n_users is None else float(n_users)
         squared = float(weight @ weight) if squared_weight is None else float(squared_weight)
         order = np.lexsort(key[::-1])
@@ -298,12 +302,13 @@ class RankCounts:
             raise InputError("all weights are 0; there is nothing to count")
         for name, value in (("n_users", n_users), ("squared_weight", squared)):
             _checks.real(value, name, low=0.0, open_low=True)
-        code, pool, size, rank = (column[starts] for column in key)
+        code, pool, size, rank, group = (column[starts] for column in key)
         used = np.unique(code)
         code = np.searchsorted(used, code).astype(np.int64)
-        for array in (code, pool, size, rank, total):
+        for array in (code, pool, size, rank, group, total):
             array.setflags(write=False)
-        return cls(tuple(kept[i] for i in used), code, pool, size, rank, total, n_users, squared)
+        names = tuple(kept[i] for i in used)
+        return cls(names, code, pool, size, rank, group, total, n_users, squared)
 
     # -- looking ----------------------------------------------------------------------------
 
@@ -349,8 +354,24 @@ class RankCounts:
             self.sample_size[which],
             self.sampled_rank[which],
             self.weight[which],
+            replicate=self.replicate[which],
             n_users=self.n_users * share,
             squared_weight=self.squared_weight * share,
+        )
+
+    def pooled(self) -> RankCounts:
+        """The same outcomes with replicate groups merged: all that an estimate depends on."""
+        if not self.replicate.any():
+            return self
+        return self._build(
+            self.schemes,
+            self.scheme,
+            self.n_items,
+            self.sample_size,
+            self.sampled_rank,
+            self.weight,
+            n_users=self.n_users,
+            squared_weight=self.squared_weight,
         )
 
     def __repr__(self) -> str:
@@ -363,6 +384,7 @@ class RankCounts:
             f"RankCounts({_number(self.n_users)} users; pools of {_spread(self.n_items)} items; "
             f"sample sizes {_spread(self.sample_size)}; {schemes}; {self.n_outcomes:,} outcomes"
             + (f"; {exact:.0%} exact" if exact else "")
+            + ("; negatives shared within replicate groups" if self.replicate.any() else "")
             + ")"
         )
 
@@ -378,6 +400,7 @@ class RankCounts:
             np.concatenate([self.sample_size, other.sample_size]),
             np.concatenate([self.sampled_rank, other.sampled_rank]),
             np.concatenate([self.weight, other.weight]),
+            replicate=np.concatenate([self.replicate, other.replicate]),
             n_users=self.n_users + other.n_users,
             squared_weight=self.squared_weight + other.squared_weight,
         )
@@ -450,19 +473,27 @@ class RankCounts:
         except (ValueError, TypeError) as error:
             raise InputError(f"{path} is damaged: {error}") from None
         code = np.array([code_of[name] for name in names], dtype=np.int64)
-        pool, size, rank = (_checks.whole_numbers(source.values(n), n) for n in _KEY[1:])
+        pool, size, rank, group = (_checks.whole_numbers(source.values(n), n) for n in _KEY[1:])
         for i, scheme in enumerate(schemes):
             here = code == i
-            _check_outcomes(scheme, pool[here], size[here], rank[here])
-        weight = _row_weights(source.values("weight"), rank.size)
+            _ranks.check_outcomes(scheme, pool[here], size[here], rank[here])
+        weight = _ranks.row_weights(source.values("weight"), rank.size)
         return cls._build(
-            schemes, code, pool, size, rank, weight, n_users=n_users, squared_weight=squared
+            schemes,
+            code,
+            pool,
+            size,
+            rank,
+            weight,
+            replicate=_replicates(group, rank.size),
+            n_users=n_users,
+            squared_weight=squared,
         )
 
 
-_KEY = ("scheme", "n_items", "sample_size", "sampled_rank")
+MAX_REPLICATES = 100
+_KEY = ("scheme", "n_items", "sample_size", "sampled_rank", "replicate")
 _DESIGN = ("n_items", "sample_size", "num_negatives")
-_TARGETS = ("recall", "ndcg", "precision")
 
 
 def is_saved(path: Any) -> bool:
@@ -470,162 +501,15 @@ def is_saved(path: Any) -> bool:
     return _FORMAT_KEY in tables.parquet_metadata(Path(path))
 
 
-def _pool_sizes(n_items: Any, n_rows: int) -> IntArray:
-    why = "a pool holds the target and at least one other item"
-    return _checks.per_row(n_items, "n_items", n_rows, low=2, why=why)
-
-
-def _sample_sizes(sample_size: Any, num_negatives: Any, n_rows: int) -> IntArray:
-    if (sample_size is None) == (num_negatives is None):
-        both = "both" if sample_size is not None else "neither"
-        raise InputError(
-            f"sample_size and num_negatives: {both} given; give one (the sample size counts the "
-            "target, so 100 negatives are a sample size of 101)"
-        )
-    if sample_size is not None:
-        why = "it counts the target, so with one negative it is 2"
-        return _checks.per_row(sample_size, "sample_size", n_rows, low=2, why=why)
-    return _checks.per_row(num_negatives, "num_negatives", n_rows) + 1
-
-
-def _warn_if_it_matters(size: IntArray, pool: IntArray) -> None:
-    if (size * _REPLACEMENT_MATTERS > pool).any():
-        row = int(np.argmax(size / pool))
-        warnings.warn(
-            f"sample_size {size[row]} is {size[row] / pool[row]:.0%} of n_items={pool[row]} and "
-            "replacement is not said; taken as drawn with replacement. Say replacement=True or "
-            "replacement=False.",
-            AssumptionWarning,
-            stacklevel=3,
-        )
-
-
-def _check_outcomes(scheme: Scheme, pool: IntArray, size: IntArray, rank: IntArray) -> None:
-    if not rank.size:
-        raise InputError("ranks is empty; there is nothing to count")
-    _checks.within(
-        pool,
-        "n_items",
-        low=2,
-        high=np.inf,
-        because="a pool holds the target and at least one other item",
-    )
-    _checks.within(
-        size,
-        "sample_size",
-        low=2,
-        high=np.inf,
-        because="it counts the target, so with one negative it is 2",
-    )
-    if (rank == 0).any():
-        raise InputError(
-            f"sampled_rank is 0 at row {int(np.argmax(rank == 0))}: these look like 0-based "
-            "ranks; ranks are 1-based, so add 1 to each"
-        )
-    may_be_negatives = scheme.replacement or (size < pool).all()
-    if may_be_negatives and (rank == size + 1).any() and ((rank >= 1) & (rank <= size + 1)).all():
-        row = int(np.argmax(rank == size + 1))
-        raise InputError(
-            f"sampled_rank is {rank[row]} at row {row}, one more than sample_size={size[row]}, "
-            f"which counts the target; if {size[row]} is the number of negatives, say "
-            f"num_negatives={size[row]}"
-        )
-    row = int(np.argmax((rank < 1) | (rank > size)))
-    _checks.within(
-        rank,
-        "sampled_rank",
-        low=1,
-        high=size,
-        because=f"ranks are 1-based, from 1 to sample_size={size[row]}",
-    )
-    scheme.check(pool, size, rank)
-
-
-def _row_weights(weights: Any, n_rows: int) -> FloatArray:
-    array = _checks.numeric(weights, "weight")
-    if array.size != n_rows:
-        raise InputError(f"weights has {array.size} values; there are {n_rows} ranks")
-    if (array < 0).any():
-        row = int(np.argmax(array < 0))
-        raise InputError(f"weight is {array[row]:g} at row {row}; weights are at least 0")
-    if (array > _LARGEST_WEIGHT).any():
-        row = int(np.argmax(array > _LARGEST_WEIGHT))
-        raise InputError(
-            f"weight is {array[row]:g} at row {row}; weights are at most {_LARGEST_WEIGHT:g}"
-        )
-    return array
-
-
-def _codes(ids: Any, name: str, n_rows: int) -> IntArray:
-    """Ids of any kind as integers 0..n-1 in order of first appearance."""
-    import pyarrow as pa
-
-    try:
-        # Lists go in as they are: numpy would make strings of mixed ids, and of NaN among them.
-        plain = ids if isinstance(ids, (list, tuple)) else np.asarray(ids)
-        encoded = pa.array(plain, from_pandas=True).dictionary_encode()
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name} cannot be read as ids: {error}") from None
-    if len(encoded) != n_rows:
-        raise InputError(f"{name} has {len(encoded)} values; there are {n_rows} ranks")
-    if encoded.null_count:
-        raise InputError(f"{name} has {encoded.null_count} missing values")
-    return np.asarray(encoded.indices.to_numpy(), dtype=np.int64)
-
-
-def _combine_draws(
-    scheme: Scheme, unit: IntArray, pool: IntArray, size: IntArray, rank: IntArray
-) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Repeated draws of a unit as one larger sample: sizes and ranks add, less one each."""
-    _, first, group = np.unique(unit, return_index=True, return_inverse=True)
-    if first.size == unit.size:
-        return np.arange(unit.size), pool, size, rank
-    if scheme.adaptive:
-        row = int(np.setdiff1d(np.arange(unit.size), first)[0])
-        raise InputError(
-            f"user of row {row} occurs twice; repeated adaptive samples of one user do not "
-            "combine (give item_ids if these are several targets)"
-        )
-    if (pool != pool[first][group]).any():
-        row = int(np.argmax(pool != pool[first][group]))
-        raise InputError(
-            f"n_items is {pool[row]} at row {row} but {pool[first][group][row]} in an earlier "
-            "draw of the same user"
-        )
-    total_size = 1 + np.bincount(group, size - 1).astype(np.int64)
-    total_rank = 1 + np.bincount(group, rank - 1).astype(np.int64)
-    over = total_size > pool[first]
-    if not scheme.replacement and over.any():
-        at = int(np.argmax(over))
-        raise InputError(
-            f"the draws of the user of row {int(first[at])} add up to a sample of "
-            f"{total_size[at]}, more than n_items={pool[first][at]}; without replacement repeated "
-            "draws must be disjoint (give item_ids if these are several targets)"
-        )
-    return first, pool[first], total_size, total_rank
-
-
-def _same_weight(weight: FloatArray, unit: IntArray, first: IntArray) -> FloatArray:
-    _, start, group = np.unique(unit, return_index=True, return_inverse=True)
-    if (weight != weight[start][group]).any():
-        row = int(np.argmax(weight != weight[start][group]))
-        raise InputError(f"weight is {weight[row]:g} at row {row}; draws of one user share one")
-    return weight[first]
-
-
-def _target_weights(user: IntArray | None, n_rows: int, targets: str) -> tuple[FloatArray, float]:
-    """Weight of each unit and the number of users (KR20 eq. 3, 4 and 6)."""
-    if user is None:
-        return np.ones(n_rows), float(n_rows)
-    _, group, count = np.unique(user, return_inverse=True, return_counts=True)
-    if targets == "recall":
-        per_user = 1.0 / count
-    elif targets == "ndcg":
-        ideal = np.cumsum(1.0 / np.log2(np.arange(2.0, count.max() + 2.0)))
-        per_user = 1.0 / ideal[count - 1]
-    else:
-        per_user = np.ones(count.size)
-    return per_user[group], float(count.size)
+def _replicates(replicate: Any, n_rows: int) -> IntArray:
+    if replicate is None:
+        return np.zeros(n_rows, dtype=np.int64)
+    groups = _checks.whole_numbers(replicate, "replicate")
+    if groups.size != n_rows:
+        raise InputError(f"replicate has {groups.size} values; there are {n_rows} outcomes")
+    because = f"0 is none, groups are 1 to {MAX_REPLICATES}"
+    _checks.within(groups, "replicate", low=0, high=MAX_REPLICATES, because=because)
+    return groups
 
 
 def _column_name(source: tables.Table, role: str, columns: Mapping[str, str] | None) -> str | None:

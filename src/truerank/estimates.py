@@ -144,8 +144,9 @@ def estimate(
     chosen = estimators.get(estimator)
     wanted = metrics_module.parse(metrics, k=k)
     _check(wanted, chosen, counts, plug_in)
-    fit = chosen.fit(counts, metrics=wanted, support=support, plug_in=plug_in)
-    naive = estimators.Naive().fit(counts, metrics=wanted, support=support, plug_in="plain")
+    outcomes = counts.pooled()
+    fit = chosen.fit(outcomes, metrics=wanted, support=support, plug_in=plug_in)
+    naive = estimators.Naive().fit(outcomes, metrics=wanted, support=support, plug_in="plain")
     results = {m.key: _result(m, fit, naive, counts, clip=clip) for m in wanted}
     return Estimates(
         chosen, results, fit.distribution, fit.converged, fit.n_iter, fit.details, counts
