@@ -58,15 +58,23 @@ class Metric:
     def gain(self, rank: Any, n_items: Any) -> FloatArray:
         """Gain at each rank of a pool of ``n_items``; the arguments broadcast."""
         rank = np.asarray(rank, dtype=np.float64)
-        if self.function is None:
-            gain = _GAINS[self.name](rank, np.asarray(n_items, dtype=np.float64), self.k)
-        else:
-            gain = self._own_gain(rank)
+        gain = self._whole_gain(rank, n_items) * self._scale
         return gain if self.k is None else np.where(rank <= self.k, gain, 0.0)
 
     def best(self) -> float:
         """The largest value the metric can take: its gain at rank 1."""
-        return float(self.gain(np.array([1.0]), 2.0)[0])
+        return self._scale if self.function is None else float(self.gain([1.0], 2.0)[0])
+
+    @property
+    def _scale(self) -> float:
+        """What ``k`` does to gains besides cutting them off."""
+        return 1.0 / (self.k or 1) if self.name == "precision" and not self.function else 1.0
+
+    def _whole_gain(self, rank: FloatArray, n_items: Any) -> FloatArray:
+        """Gains without regard to ``k``."""
+        if self.function is None:
+            return _GAINS[self.name](rank, np.asarray(n_items, dtype=np.float64))
+        return self._own_gain(rank)
 
     def _own_gain(self, rank: FloatArray) -> FloatArray:
         assert self.function is not None
@@ -79,12 +87,13 @@ class Metric:
         return gain
 
 
-_GAINS: dict[str, Callable[[FloatArray, FloatArray, int | None], FloatArray]] = {
-    "recall": lambda rank, n_items, k: np.ones_like(rank),
-    "precision": lambda rank, n_items, k: np.full_like(rank, 1.0 / (k or 1)),
-    "ndcg": lambda rank, n_items, k: 1.0 / np.log2(rank + 1.0),
-    "ap": lambda rank, n_items, k: 1.0 / rank,
-    "auc": lambda rank, n_items, k: (n_items - rank) / (n_items - 1.0),
+# Each is 1 at rank 1.
+_GAINS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
+    "recall": lambda rank, n_items: np.ones_like(rank),
+    "precision": lambda rank, n_items: np.ones_like(rank),
+    "ndcg": lambda rank, n_items: 1.0 / np.log2(rank + 1.0),
+    "ap": lambda rank, n_items: 1.0 / rank,
+    "auc": lambda rank, n_items: (n_items - rank) / (n_items - 1.0),
 }
 
 _ALIASES = {
@@ -121,6 +130,26 @@ def parse(
     if not found:
         raise InputError("metrics is empty; give at least one, such as 'recall@10'")
     return tuple(found.values())
+
+
+def total_gains(
+    metrics: Iterable[Metric], rank: Any, n_items: Any, weight: FloatArray
+) -> dict[str, float]:
+    """sum of weight * gain(rank) of every metric, by key: one pass for all cut-offs of a name."""
+    wanted = list(metrics)
+    rank = np.asarray(rank, dtype=np.float64)
+    order = np.argsort(rank, kind="stable")
+    last = [np.inf if metric.k is None else metric.k for metric in wanted]
+    cuts = np.searchsorted(rank[order], last, side="right").tolist()
+    running: dict[tuple[str, GainFunction | None], list[float]] = {}
+    totals = {}
+    for metric, cut in zip(wanted, cuts, strict=True):
+        family = (metric.name, metric.function)
+        if family not in running:
+            gains = (weight * metric._whole_gain(rank, n_items))[order]
+            running[family] = [0.0, *np.cumsum(gains).tolist()]
+        totals[metric.key] = running[family][cut] * metric._scale
+    return totals
 
 
 def key(metric: MetricLike) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 
 from truerank import _checks
 from truerank._checks import FloatArray
-from truerank.metrics import Metric
+from truerank.metrics import Metric, total_gains
 
 # Widest cell as a share of its rank, and in standard deviations of the sampled rank. Chosen so
 # that Recall, NDCG and AP at 1..100 stay within 0.1 % of the full support (measured: 0.02 %).
@@ -157,11 +157,11 @@ class RankDistribution:
         k = np.asarray(k, dtype=np.float64)
         return np.asarray(self.cdf(k) - self.cdf(k - 1.0))
 
-    def expect(self, metric: Metric, n_items: Any = None) -> float:
-        """The mean gain of a metric under this distribution."""
-        pool = self.n_items if n_items is None else n_items
-        value = self.mass @ metric.gain(self.support.rank, pool)
-        return float(value + self.exact_mass @ metric.gain(self.exact_rank, pool))
+    def expect(self, metrics: Iterable[Metric]) -> dict[str, float]:
+        """The mean gain of each metric under this distribution, by key."""
+        rank = np.concatenate([self.support.rank, self.exact_rank])
+        mass = np.concatenate([self.mass, self.exact_mass])
+        return total_gains(metrics, rank, self.n_items, mass)
 
     def masses_on(self, support: Support) -> FloatArray:
         """The mass that falls to each point of another support."""

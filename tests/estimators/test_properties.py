@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import truerank as tr
@@ -46,6 +46,8 @@ def tables(draw):
 @pytest.mark.parametrize("estimator", DISTRIBUTIONS)
 @given(counts=tables())
 def test_masses_sum_to_one_and_metrics_follow_from_them(estimator, counts):
+    # A prior that vanishes where an exact rank was seen rules that outcome out (pseudo-inverse).
+    assume(not (estimator.startswith("mn") and counts.is_exact.any()))
     largest = int(counts.n_items.max())
     metrics = tr.metrics.parse(["recall"], k=range(1, largest + 1))
     est = tr.estimate(counts, metrics, estimator=estimator)

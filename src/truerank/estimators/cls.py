@@ -13,7 +13,7 @@ from truerank.counts import RankCounts
 from truerank.estimators._base import Estimator, Fit
 from truerank.estimators._designs import Design, designs, exact_part
 from truerank.likelihood import make_support
-from truerank.metrics import Metric
+from truerank.metrics import Metric, total_gains
 from truerank.support import Support
 
 
@@ -36,8 +36,8 @@ class CLS(Estimator):
             for metric, gain in zip(metrics, corrected_gains(design, metrics), strict=True):
                 values[metric.key] += float(design.observed @ gain)
         rank, share, pools = exact_part(counts)
-        for metric in metrics:
-            values[metric.key] += float(share @ metric.gain(rank, pools))
+        for key, value in total_gains(metrics, rank, pools, share).items():
+            values[key] += value
         return Fit(values)
 
 

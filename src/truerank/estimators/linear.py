@@ -23,7 +23,7 @@ from truerank.estimators._designs import Design, designs, exact_part
 from truerank.estimators.maxent import MES
 from truerank.estimators.mle import MLE
 from truerank.likelihood import likelihood, make_support
-from truerank.metrics import Metric
+from truerank.metrics import Metric, total_gains
 from truerank.support import RankDistribution, Support
 
 # What a prior may be given as; None is the uniform distribution.
@@ -61,12 +61,9 @@ class Linear(Estimator):
         for design in designs(counts, metrics, "full" if support == "full" else grid):
             part = self._masses(design, _prior_masses(prior, design.support), counts)
             mass += RankDistribution(design.support, part, _NONE, _NONE).masses_on(grid)
-            for metric in metrics:
-                gain = metric.gain(design.support.rank, design.n_items)
-                values[metric.key] += float(part @ gain)
+            _add(values, total_gains(metrics, design.support.rank, design.n_items, part))
         rank, share, pools = exact_part(counts)
-        for metric in metrics:
-            values[metric.key] += float(share @ metric.gain(rank, pools))
+        _add(values, total_gains(metrics, rank, pools, share))
         distribution = RankDistribution(grid, mass, rank, share)
         if plug_in == "posterior":
             model = likelihood(counts, grid)
@@ -158,14 +155,20 @@ _PRIORS: dict[str, type[Estimator]] = {"mle": MLE, "mes": MES}
 _NONE = np.empty(0)
 
 
+def _add(values: dict[str, float], more: Mapping[str, float]) -> None:
+    for key, value in more.items():
+        values[key] += value
+
+
 def _prior_masses(prior: RankDistribution | None, support: Support) -> FloatArray:
     """The prior on a design's own points, within its pool, summing to 1.
 
     Uniform without a prior, and in a pool so small that the prior lies wholly beyond it.
     """
+    uniform = support.weight / support.n_items
     mass = np.zeros(0) if prior is None else np.maximum(prior.masses_on(support), 0.0)
-    total = mass.sum()
-    return np.asarray(mass / total if total > 0 else support.weight / support.n_items)
+    total = float(mass.sum())
+    return uniform if total <= 0 else np.asarray(mass / total)
 
 
 def _weighted_gram(a: FloatArray, weight: FloatArray) -> FloatArray:

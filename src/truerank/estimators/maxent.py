@@ -49,11 +49,9 @@ class MES(Estimator):
         distribution = RankDistribution(grid, mass, none, none)
         one_pool = bool((counts.n_items == counts.n_items[0]).all())
         model = None
-        values = {}
+        values = distribution.expect(metrics)
         for metric in metrics:
-            if plug_in == "plain" and (one_pool or not metric.depends_on_pool):
-                values[metric.key] = distribution.expect(metric)
-            else:
+            if plug_in == "posterior" or (metric.depends_on_pool and not one_pool):
                 model = model or likelihood(counts, grid)
                 values[metric.key] = posterior_mean(model, mass, metric)
         return Fit(values, distribution, converged, n_iter, {"objective": objective})

@@ -136,12 +136,10 @@ def _fit(
     )
     mass = em.sampled + _at_points(model, em.exact_weight)
     one_pool = bool((counts.n_items == counts.n_items[0]).all())
-    values = {}
+    values = distribution.expect(metrics)
     for metric in metrics:
-        plain = plug_in == "plain" and (one_pool or not metric.depends_on_pool)
-        values[metric.key] = (
-            distribution.expect(metric) if plain else posterior_mean(model, mass, metric)
-        )
+        if plug_in == "posterior" or (metric.depends_on_pool and not one_pool):
+            values[metric.key] = posterior_mean(model, mass, metric)
     details = {"log_likelihood": log_likelihood(model, mass)}
     if em.gap is not None:
         details["gap"] = em.gap

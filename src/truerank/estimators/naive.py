@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from truerank.counts import RankCounts
-from truerank.estimators._base import Estimator, Fit, outcome_mean
-from truerank.metrics import Metric
+from truerank.estimators._base import Estimator, Fit
+from truerank.metrics import Metric, total_gains
 from truerank.support import Support
 
 
@@ -21,11 +21,5 @@ class Naive(Estimator):
     def fit(
         self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support, plug_in: str
     ) -> Fit:
-        return Fit(
-            {
-                metric.key: outcome_mean(
-                    counts, metric.gain(counts.sampled_rank, counts.sample_size)
-                )
-                for metric in metrics
-            }
-        )
+        share = counts.weight / counts.total_weight
+        return Fit(total_gains(metrics, counts.sampled_rank, counts.sample_size, share))
