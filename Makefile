@@ -12,8 +12,18 @@ CORE := $(VENV)/.stamp-core
 TEST := $(VENV)/.stamp-test
 DEV  := $(VENV)/.stamp-dev
 
+# Each library that we adapt to in an environment of its own: their pins conflict.
+ADAPTERS  := .venv-adapters
+LIBRARIES := cornac implicit lenskit recbole rectools torch
+cornac    := cornac
+implicit  := implicit
+lenskit   := lenskit torch==2.13.0
+recbole   := recbole torch==2.13.0 'numpy<2' 'pandas<3' 'scipy<1.13' 'setuptools<81'
+rectools  := 'rectools[lightfm]' torch==2.13.0 pytorch-lightning
+torch     := torch==2.13.0
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench format clean
+.PHONY: help demo test lint bench adapters format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,12 +43,14 @@ lint: $(DEV) ## Check style, types and import rules
 bench: $(TEST) ## Run the benchmarks
 	$(BIN)/python -m benchmarks $(ARGS)
 
+adapters: $(LIBRARIES:%=adapter-%) ## Try the adapters to other libraries (make adapter-cornac: one)
+
 format: $(DEV) ## Mend style where ruff can
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
 clean: ## Remove .venv, builds and caches
-	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(ADAPTERS) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(CORE): requirements := .
@@ -52,3 +64,12 @@ $(CORE) $(TEST) $(DEV): pyproject.toml | $(BIN)/pip
 # pip, not python: it is the last thing venv makes, so a broken start is begun again.
 $(BIN)/pip:
 	$(PYTHON) -m venv $(VENV)
+
+.PHONY: $(LIBRARIES:%=adapter-%)
+$(LIBRARIES:%=adapter-%): adapter-%: $(ADAPTERS)/%/.stamp
+	$(ADAPTERS)/$*/bin/python -m pytest $(wildcard tests/adapters/test_$*.py tests/scoring/test_$*.py) $(ARGS)
+
+$(LIBRARIES:%=$(ADAPTERS)/%/.stamp): $(ADAPTERS)/%/.stamp: pyproject.toml
+	$(PYTHON) -m venv $(ADAPTERS)/$*
+	$(ADAPTERS)/$*/bin/python -m pip --quiet --disable-pip-version-check install $($*) hypothesis pandas pytest --editable .
+	@touch $@

@@ -374,6 +374,20 @@ class RankCounts:
             squared_weight=self.squared_weight,
         )
 
+    def of_replicate(self, group: int) -> RankCounts:
+        """The same outcomes, marked as those of one replicate group."""
+        return self._build(
+            self.schemes,
+            self.scheme,
+            self.n_items,
+            self.sample_size,
+            self.sampled_rank,
+            self.weight,
+            replicate=_replicates(np.full(self.n_outcomes, group), self.n_outcomes),
+            n_users=self.n_users,
+            squared_weight=self.squared_weight,
+        )
+
     def __repr__(self) -> str:
         schemes = ", ".join(
             f"{scheme.name} replacement" if not scheme.adaptive else f"adaptive {scheme.name}"
@@ -440,14 +454,19 @@ class RankCounts:
         """The outcomes as a pandas DataFrame."""
         return self.to_arrow().to_pandas()
 
-    def save(self, path: Any) -> None:
-        """Write to Parquet (``.parquet``): to a temporary file first, then renamed."""
+    def save(self, path: Any, *, notes: Mapping[bytes, bytes] | None = None) -> None:
+        """Write to Parquet (``.parquet``): to a temporary file first, then renamed.
+
+        ``notes`` go into the file's metadata.
+        """
         import pyarrow.parquet as pq
 
         if Path(path).suffix.lower() not in tables.PARQUET:
             raise InputError(f"cannot write {path}: its name must end in {tables.PARQUET[0]}")
         with tables.replacing(path) as temporary:
-            pq.write_table(self.to_arrow(), temporary)
+            table = self.to_arrow()
+            metadata = {**(table.schema.metadata or {}), **(notes or {})}
+            pq.write_table(table.replace_schema_metadata(metadata), temporary)
 
     @classmethod
     def load(cls, path: Any) -> RankCounts:

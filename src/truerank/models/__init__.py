@@ -1,0 +1,28 @@
+"""Models to evaluate, none of them deep: for demonstrations, reproductions and baselines.
+
+A model is a frozen set of hyper-parameters; ``fit`` takes interactions and returns a scorer::
+
+    scorer = tr.models.EASE(regularisation=200.0).fit(train, item_ids=catalogue)
+    counts = tr.exact_counts(scorer, test, train=train)
+"""
+
+from __future__ import annotations
+
+from truerank.models._base import Model
+from truerank.models.als import ALS
+from truerank.models.ease import EASE
+from truerank.models.ials import IALS, FittedFactors
+from truerank.models.item_knn import ItemKNN
+from truerank.models.popularity import Popularity
+from truerank.models.weights import ItemWeights
+
+__all__ = [
+    "ALS",
+    "EASE",
+    "IALS",
+    "FittedFactors",
+    "ItemKNN",
+    "ItemWeights",
+    "Model",
+    "Popularity",
+]

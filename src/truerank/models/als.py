@@ -1,0 +1,73 @@
+"""Matrix factorisation by the implicit library, with the usual weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scipy import sparse
+
+from truerank import _checks
+from truerank.errors import MissingExtraError
+from truerank.models._base import Interactions, Model
+from truerank.progress import Progress, reporting
+from truerank.scoring.factors import Factors
+
+
+@dataclass(frozen=True, kw_only=True)
+class ALS(Model[Factors]):
+    """score(u, i) = v_u . v_i, fitted by ``implicit`` (extra ``models``).
+
+    observed_weight * sum over observed (y - 1)^2 + sum over the others y^2
+    + regularisation * ||V||^2
+
+    `IALS` minimises the same up to the names of the weights, to a smaller residual and slower.
+
+    Attributes
+    ----------
+    dimensions
+        Of the factors.
+    regularisation
+        Weight of the size of the factors.
+    observed_weight
+        ``alpha`` of implicit: the weight of an observed pair; that of the others is 1.
+    iterations
+        Each a step for the users and one for the items.
+    """
+
+    dimensions: int = 64
+    regularisation: float = 0.01
+    observed_weight: float = 1.0
+    iterations: int = 15
+
+    def __post_init__(self) -> None:
+        _checks.integer(self.dimensions, "dimensions", low=1)
+        _checks.integer(self.iterations, "iterations", low=1)
+        _checks.real(self.regularisation, "regularisation", low=0.0)
+        _checks.real(self.observed_weight, "observed_weight", low=0.0, open_low=True)
+
+    def _fit(self, data: Interactions, *, seed: int, progress: Progress) -> Factors:
+        try:
+            from implicit.cpu.als import AlternatingLeastSquares
+            from threadpoolctl import threadpool_limits
+        except ImportError:
+            raise MissingExtraError(
+                "ALS needs implicit: pip install 'truerank[models]' (IALS does without)"
+            ) from None
+        # implicit runs its own threads, which those of BLAS would slow down several times.
+        with threadpool_limits(1, "blas"):
+            model = AlternatingLeastSquares(
+                factors=self.dimensions,
+                regularization=self.regularisation,
+                alpha=self.observed_weight,
+                iterations=self.iterations,
+                random_state=seed,
+            )
+            with reporting(progress, self.iterations, "fitting ALS") as advance:
+                model.fit_callback = lambda *_: advance(1)
+                model.fit(sparse.csr_matrix(data.matrix), show_progress=False)
+        return Factors(
+            model.user_factors,
+            model.item_factors,
+            user_ids=data.user_ids,
+            item_ids=data.item_ids,
+        )

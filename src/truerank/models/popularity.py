@@ -1,0 +1,26 @@
+"""The model every other has to beat: what most have had, for everybody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from truerank.models._base import Interactions, Model
+from truerank.progress import Progress
+from truerank.scoring.factors import Factors
+
+
+@dataclass(frozen=True, kw_only=True)
+class Popularity(Model[Factors]):
+    """score(u, i) = the number of users who had i in training."""
+
+    def _fit(self, data: Interactions, *, seed: int, progress: Progress) -> Factors:
+        # One factor: whole numbers below 2**24 are exact in float32, and so are their ties.
+        kind = np.float32 if data.n_users < 2**24 else np.float64
+        return Factors(
+            np.ones((data.n_users, 1), kind),
+            data.matrix.sum(axis=0).astype(kind)[:, None],
+            user_ids=data.user_ids,
+            item_ids=data.item_ids,
+        )

@@ -1,0 +1,86 @@
+"""Ids as users know them, rows as arrays hold them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from truerank import _checks
+from truerank._checks import IntArray
+from truerank.errors import InputError
+
+
+class Ids:
+    """The ids of users or items in the order of their rows; row numbers themselves by default."""
+
+    def __init__(self, kind: str, n_rows: int | None, values: Any = None) -> None:
+        self.kind = kind
+        self._values: npt.NDArray[Any] | None = None
+        if values is None:
+            self.n_rows = n_rows
+            return
+        self._values = plain(values, f"{kind}_ids")
+        self.n_rows = int(self._values.size)
+        if n_rows is not None and self.n_rows != n_rows:
+            raise InputError(f"{kind}_ids has {self.n_rows} ids; there are {n_rows} {kind}s")
+        self._order = np.argsort(self._values, kind="stable")
+        self._sorted = self._values[self._order]
+        twice = self._sorted[1:] == self._sorted[:-1]
+        if twice.any():
+            value = self._sorted[1:][twice][0]
+            raise InputError(f"{kind}_ids has {value} more than once")
+
+    def rows(self, ids: Any, where: str) -> IntArray:
+        """Row numbers of ids; unknown ones are an InputError that says how many and which."""
+        given = plain(ids, f"{self.kind}_ids of {where}")
+        if self._values is None:
+            rows = _checks.whole_numbers(given, f"{self.kind}_id of {where}")
+            known = rows >= 0
+            if self.n_rows is not None:
+                known &= rows < self.n_rows
+        else:
+            if (given.dtype.kind in "iu") != (self._sorted.dtype.kind in "iu"):
+                raise InputError(
+                    f"{self.kind} ids of {where} are {given.dtype}, those of the scorer "
+                    f"{self._sorted.dtype}: give both as numbers or both as strings"
+                )
+            at = np.minimum(np.searchsorted(self._sorted, given), self._sorted.size - 1)
+            known = self._sorted[at] == given
+            rows = self._order[at]
+        if not known.all():
+            unknown = np.unique(given[~known])
+            some = ", ".join(map(str, unknown[:5].tolist())) + (", ..." if unknown.size > 5 else "")
+            have = (
+                ""
+                if self._values is not None or self.n_rows is None
+                else (f" (rows 0 to {self.n_rows - 1}; give {self.kind}_ids= if yours are others)")
+            )
+            raise InputError(
+                f"{unknown.size} {self.kind} ids of {where} are unknown to the scorer: {some}{have}"
+            )
+        return rows.astype(np.int64)
+
+    def values(self, rows: IntArray) -> npt.NDArray[Any]:
+        """The ids of rows."""
+        return rows if self._values is None else self._values[rows]
+
+
+def plain(values: Any, name: str) -> npt.NDArray[Any]:
+    """Ids as a 1-d array of integers or strings."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise InputError(f"{name} has shape {array.shape}; it must be one-dimensional")
+    if array.dtype.kind == "O":
+        items = array.tolist()
+        if any(item is None or item != item for item in items):
+            raise InputError(f"{name} has missing values")
+        if all(isinstance(item, str) for item in items):
+            return array.astype(np.str_)
+        return _checks.whole_numbers(array, name)
+    if array.dtype.kind == "f":
+        return _checks.whole_numbers(array, name)
+    if array.dtype.kind not in "iuUST":
+        raise InputError(f"{name} are of type {array.dtype}; they must be whole numbers or strings")
+    return array.astype(np.str_) if array.dtype.kind in "ST" else array

@@ -1,0 +1,122 @@
+"""Exact counts for any scorer: all scores of a few users at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from truerank._checks import FloatArray, IntArray
+from truerank.errors import InputError
+from truerank.scoring._blocks import Block, blocks
+from truerank.scoring._count import kernels
+from truerank.scoring._scorer import Scorer
+from truerank.scoring.task import Task
+
+_SCORES = 2**22  # held at a time: 32 MB of float64
+_ASKED = 2**20  # pairs asked for in one call of `score`
+
+
+def count(scorer: Scorer, task: Task, advance: Callable[[int], None]) -> tuple[IntArray, IntArray]:
+    """Pool items that score above each target, and those that tie with it, (n_rows,) each."""
+    whole = type(scorer).score_all is not Scorer.score_all
+    score = _catalogue if whole else _candidates
+    size = max(1, (_SCORES if whole else _ASKED) // task.catalogue)
+    inner = kernels(task.n_users * task.catalogue)
+    above = np.zeros(task.n_rows, dtype=np.int64)
+    tied = np.zeros(task.n_rows, dtype=np.int64)
+    for block in blocks(task, size):
+        scores, target = score(scorer, task, block)
+        over, equal = np.zeros((2, block.row.size), dtype=np.int64)
+        for layer in block.layers:
+            inner.count(scores, target[layer], over[layer], equal[layer])
+        above[block.row], tied[block.row] = over, equal
+        advance(block.row.size)
+    return above, tied
+
+
+def _catalogue(scorer: Scorer, task: Task, block: Block) -> tuple[FloatArray, FloatArray]:
+    """Scores of all items, -inf for those that do not count, and of the targets."""
+    shape = (block.user.size, task.catalogue)
+    # A copy: the array may be the scorer's own.
+    scores = _numbers(scorer.score_all(block.user), shape, scorer).copy()
+    target = scores[block.place, task.target[block.row]]
+    _check_targets(scorer, task, block, target)
+    user, item = task.left_out_of(block.row[block.layers[0]])
+    scores[user, item] = -np.inf
+    n_left_out = np.bincount(user, minlength=block.user.size)
+    bad = np.count_nonzero(~np.isfinite(scores), axis=1) - n_left_out
+    _check_candidates(scorer, block, bad)
+    return scores, target
+
+
+def _candidates(scorer: Scorer, task: Task, block: Block) -> tuple[FloatArray, FloatArray]:
+    """The same with the items in question only, for scorers that are asked pair by pair.
+
+    A row holds a user's candidates and targets in the order of the catalogue. Rows are filled up
+    with their last item again, which the scorer need not score twice.
+    """
+    asked = np.ones((block.user.size, task.catalogue), dtype=np.bool_)
+    asked[task.left_out_of(block.row[block.layers[0]])] = False
+    asked[block.place, task.target[block.row]] = True
+    code = np.flatnonzero(asked)
+    user, item = np.divmod(code, task.catalogue)
+    length = np.bincount(user, minlength=block.user.size)
+    first = np.cumsum(length) - length
+    items = np.repeat(item[first + length - 1][:, None], length.max(), axis=1)
+    items[user, np.arange(code.size) - first[user]] = item
+    step = max(1, _ASKED // block.user.size)
+    scores = np.concatenate(
+        [
+            _numbers(scorer.score(block.user, part), part.shape, scorer)
+            for part in (items[:, i : i + step] for i in range(0, items.shape[1], step))
+        ],
+        axis=1,
+    )
+    _check_candidates(scorer, block, np.count_nonzero(~np.isfinite(scores), axis=1))
+    target_code = block.place * task.catalogue + task.target[block.row]
+    at = block.place, np.searchsorted(code, target_code) - first[block.place]
+    target = scores[at]
+    scores[at] = -np.inf
+    scores[np.arange(items.shape[1]) >= length[:, None]] = -np.inf
+    return scores, target
+
+
+def _numbers(scores: Any, shape: tuple[int, ...], scorer: Scorer) -> npt.NDArray[Any]:
+    """``scores`` as float32 or float64, of this shape."""
+    who = type(scorer).__name__
+    try:
+        array = np.asarray(scores)
+        if array.dtype.kind == "c":
+            raise TypeError("it is complex")
+        if array.dtype != np.float32:
+            array = array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{who} returned something that is no array of numbers: {error}") from None
+    if array.shape != shape:
+        raise InputError(f"{who} returned scores of shape {array.shape}; expected {shape}")
+    return array
+
+
+def _check_targets(scorer: Scorer, task: Task, block: Block, target: FloatArray) -> None:
+    bad = ~np.isfinite(target)
+    if bad.any():
+        at = int(np.argmax(bad))
+        user = scorer.user_ids.values(task.user[block.row[at : at + 1]])[0]
+        item = scorer.item_ids.values(task.target[block.row[at : at + 1]])[0]
+        raise InputError(
+            f"the score of user {user} for its target, item {item}, is {target[at]}; such scores "
+            "cannot be ranked"
+        )
+
+
+def _check_candidates(scorer: Scorer, block: Block, bad: IntArray) -> None:
+    if bad.any():
+        at = int(np.argmax(bad > 0))
+        user = scorer.user_ids.values(block.user[at : at + 1])[0]
+        raise InputError(
+            f"user {user} has {bad[at]} candidates whose scores are NaN or infinite; such scores "
+            "cannot be ranked (items to be left out belong in train=)"
+        )

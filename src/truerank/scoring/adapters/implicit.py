@@ -1,0 +1,58 @@
+"""implicit: matrix factorisation and item-item neighbours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from truerank.errors import InputError
+from truerank.scoring._scorer import Scorer
+from truerank.scoring.adapters._rows import item_item
+from truerank.scoring.factors import Factors
+
+
+def from_implicit(
+    model: Any, user_items: Any = None, *, user_ids: Any = None, item_ids: Any = None
+) -> Scorer:
+    """A fitted model of implicit as a scorer.
+
+    What to watch: implicit knows row numbers only, so give ``user_ids`` and ``item_ids`` if your
+    test has other ids. Its ``precision`` divides the hits of all users by min(K, number of test
+    items), which others call truncated recall; its ``map`` and ``ndcg`` take an ideal list of
+    min(K, number of test items); its ``auc`` looks at the first K items only. Item-item models
+    recommend no items without a neighbour among the user's: here these tie, with score 0.
+
+    Parameters
+    ----------
+    model
+        ALS, BPR or logistic MF (on CPU or GPU): their dot products. Item-item models (cosine,
+        TF-IDF, BM25): the sum of similarities to the user's items.
+    user_items
+        Sparse, shape (n_users, n_items): what you would hand to ``model.recommend``, weights
+        included. Needed for item-item models; factor models have no use for it.
+    user_ids, item_ids
+        The ids of the rows and columns that the model was fitted on; row numbers if not given.
+    """
+    who = f"implicit's {type(model).__name__}"
+    similarity = getattr(model, "similarity", None)
+    if similarity is not None:
+        if not hasattr(user_items, "tocsr"):
+            raise InputError(
+                f"{who} scores by the user's own items: give the sparse matrix user_items, "
+                "(n_users, n_items), as for model.recommend"
+            )
+        return item_item(user_items, similarity, who=who, user_ids=user_ids, item_ids=item_ids)
+    users, items = getattr(model, "user_factors", None), getattr(model, "item_factors", None)
+    if users is None or items is None:
+        raise InputError(
+            f"{who} has neither factors nor similarities: fit it first (of an approximate model "
+            "give the one inside)"
+        )
+    return Factors(_on_host(users), _on_host(items), user_ids=user_ids, item_ids=item_ids)
+
+
+def _on_host(factors: Any) -> npt.NDArray[Any]:
+    """Factors as a numpy array; those of GPU models have to be fetched."""
+    return np.asarray(factors.to_numpy() if hasattr(factors, "to_numpy") else factors)

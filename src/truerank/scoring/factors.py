@@ -1,0 +1,180 @@
+"""Users and items as vectors: the score is their dot product."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from truerank import _checks
+from truerank._checks import FloatArray, IntArray
+from truerank.errors import InputError
+from truerank.scoring._ids import Ids
+from truerank.scoring._scorer import Scorer
+
+# A dot product is summed in this many lanes, each in order, then pairwise: an order that vector
+# units like and that numpy and numba can both follow to the bit.
+LANES = 16
+_GATHER = 2**22  # elements gathered at a time
+_ROWS = 2**14  # looked at a time: factors may be memory-mapped
+
+
+class Factors(Scorer):
+    """score(u, i) = user_factors[u] . item_factors[i] (+ item_biases[i]).
+
+    Parameters
+    ----------
+    user_factors, item_factors
+        Shapes (n_users, d) and (n_items, d), float32 or float64; memory-mapped arrays are welcome.
+    item_biases
+        Added to the scores, shape (n_items,). A user's bias cannot change a rank.
+    cosine
+        Scale all vectors to unit length first.
+    user_ids, item_ids
+        The ids of the rows; row numbers if not given.
+    """
+
+    def __init__(
+        self,
+        user_factors: Any,
+        item_factors: Any,
+        *,
+        item_biases: Any = None,
+        cosine: bool = False,
+        user_ids: Any = None,
+        item_ids: Any = None,
+    ) -> None:
+        users, items = (
+            _vectors(user_factors, "user_factors"),
+            _vectors(item_factors, "item_factors"),
+        )
+        if users.shape[1] != items.shape[1]:
+            raise InputError(
+                f"user_factors have {users.shape[1]} dimensions and item_factors {items.shape[1]}"
+            )
+        if items.shape[0] < 2:
+            raise InputError(
+                f"item_factors has {items.shape[0]} rows; ranking needs at least 2 items"
+            )
+        kind = np.result_type(users, items)
+        if cosine:
+            users, items = _unit_rows(users), _unit_rows(items)
+        if item_biases is not None:
+            with np.errstate(over="ignore"):  # _check_range tells
+                bias = _checks.numeric(item_biases, "item_biases").astype(kind)
+            if bias.shape != (items.shape[0],):
+                raise InputError(
+                    f"item_biases has shape {bias.shape}; expected ({items.shape[0]},)"
+                )
+            users = np.concatenate([users, np.ones((users.shape[0], 1), kind)], axis=1)
+            items = np.concatenate([items, bias[:, None]], axis=1)
+        self.user_factors = _aligned(users, kind)
+        self.item_factors = _aligned(items, kind)
+        _check_range(self.user_factors, self.item_factors)
+        self.user_ids = Ids("user", users.shape[0], user_ids)
+        self.item_ids = Ids("item", items.shape[0], item_ids)
+
+    def score(self, users: IntArray, items: IntArray) -> FloatArray:
+        users, items = np.asarray(users), np.asarray(items)
+        scores = np.empty(items.shape, dtype=self.item_factors.dtype)
+        width = self.item_factors.shape[1]
+        step = max(1, _GATHER // max(1, items.shape[1] * width))
+        for begin in range(0, users.size, step):
+            at = slice(begin, begin + step)
+            scores[at] = lane_dot(
+                self.user_factors[users[at]][:, None, :], self.item_factors[items[at]]
+            )
+        return scores
+
+
+def lane_dot(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Dot products over the last axis (a multiple of LANES long), in the fixed order of lanes."""
+    total = a[..., :LANES] * b[..., :LANES]
+    for begin in range(LANES, b.shape[-1], LANES):
+        total += a[..., begin : begin + LANES] * b[..., begin : begin + LANES]
+    width = LANES
+    while width > 1:
+        width //= 2
+        total = total[..., :width] + total[..., width : 2 * width]
+    return np.asarray(total[..., 0])
+
+
+def row_norms(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Euclidean lengths of rows, 0 for rows of zeros only."""
+    info = np.finfo(array.dtype)
+    with np.errstate(over="ignore", under="ignore"):
+        squares = np.einsum("ij,ij->i", array, array)
+    norms = np.asarray(np.sqrt(squares))
+    unsafe = ~((squares > info.tiny / info.eps) & (squares < info.max))
+    if unsafe.any():  # squares that overflow or vanish
+        norms[unsafe] = np.linalg.norm(_scaled(array[unsafe]), axis=1) * _largest(array[unsafe])
+    return norms
+
+
+def _largest(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return np.asarray(np.maximum(array.max(axis=1), -array.min(axis=1)))
+
+
+def _scaled(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Rows with 1 as their largest absolute value."""
+    largest = _largest(array)[:, None]
+    return np.asarray(array / np.where(largest > 0, largest, 1))
+
+
+def _vectors(values: Any, name: str) -> npt.NDArray[Any]:
+    try:
+        array = values if isinstance(values, np.ndarray) else np.asarray(values)
+    except (TypeError, ValueError) as error:  # rows of different length
+        raise InputError(f"{name} cannot be read as a matrix: {error}") from None
+    if array.ndim != 2 or 0 in array.shape:
+        raise InputError(f"{name} has shape {array.shape}; expected (rows, dimensions)")
+    if array.dtype.kind not in "iuf":
+        raise InputError(f"{name} is of type {array.dtype}; it must hold numbers")
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
+    _check_finite(array, name)
+    return array
+
+
+def _check_finite(array: npt.NDArray[Any], name: str) -> None:
+    for begin in range(0, array.shape[0], _ROWS):
+        bad = ~np.isfinite(array[begin : begin + _ROWS]).all(axis=1)
+        if bad.any():
+            row = begin + int(np.argmax(bad))
+            raise InputError(f"{name} has NaN or infinite values, the first in row {row}")
+
+
+def _check_range(users: npt.NDArray[Any], items: npt.NDArray[Any]) -> None:
+    """No sum on the way to a score exceeds the product of the lengths (Cauchy-Schwarz)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        longest = [
+            max(float(row_norms(a[i : i + _ROWS]).max()) for i in range(0, a.shape[0], _ROWS))
+            for a in (users, items)
+        ]
+        largest = longest[0] * longest[1]
+    if not largest < float(np.finfo(users.dtype).max) / 4:
+        raise InputError(
+            f"user_factors and item_factors have lengths of up to {longest[0]:.3g} and "
+            f"{longest[1]:.3g}: scores can overflow {users.dtype}; scale them down, which changes "
+            "no rank, or give float64"
+        )
+
+
+def _unit_rows(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    units = np.empty(array.shape, dtype=array.dtype)
+    for begin in range(0, array.shape[0], _ROWS):
+        part = _scaled(array[begin : begin + _ROWS])
+        length = row_norms(part)[:, None]
+        units[begin : begin + _ROWS] = part / np.where(length > 0, length, 1)
+    return units
+
+
+def _aligned(array: npt.NDArray[Any], kind: Any) -> npt.NDArray[Any]:
+    """C-ordered, of one type, zero-padded to whole lanes; as it is if it is so already."""
+    missing = -array.shape[1] % LANES
+    if missing == 0:
+        return np.ascontiguousarray(array, dtype=kind)
+    padded = np.zeros((array.shape[0], array.shape[1] + missing), dtype=kind)
+    padded[:, : array.shape[1]] = array
+    return padded

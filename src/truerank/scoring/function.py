@@ -1,0 +1,263 @@
+"""Any Python function as a scorer, the slow and costly ones above all."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import time
+from collections import abc
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from truerank import _checks
+from truerank._checks import FloatArray, IntArray
+from truerank.errors import InputError, TruerankError
+from truerank.scoring._calls import completed, within
+from truerank.scoring._ids import Ids
+from truerank.scoring._pair_cache import PairCache
+from truerank.scoring._scorer import Scorer, checked
+
+_LONGEST_PAUSE = 60.0  # seconds
+
+
+class Callable(Scorer):
+    """score(u, i) = what ``function`` says: a cross-encoder, a language model, an HTTP service.
+
+    ``function(user_ids, item_ids)`` gets the ids of B users, shape (B,), and of n items for each,
+    shape (B, n), as numpy arrays of the ids you know, and returns scores of shape (B, n), higher is
+    better. Only pairs without a score are asked for, each once. A user's items stand in one row, in
+    the order of the catalogue (so the place of an item does not tell the target), and the users of
+    one call have equally many: users with other numbers of missing items go into other calls, and a
+    user with more than ``batch_pairs`` into several. Within a call every user is another one.
+
+    A pair's score must depend on that pair alone. A list-wise ranker, whose scores depend on the
+    company an item is in, is no scorer in this sense.
+
+    Parameters
+    ----------
+    item_ids, n_items
+        The catalogue: its ids, or the number of items if they are known as 0 to n_items - 1.
+    user_ids
+        The ids of all users; needed if they are not whole numbers from 0 on.
+    batch_pairs
+        Largest number of pairs in one call.
+    cache, name
+        A folder that keeps scored pairs, and the name of the model with its version. A run that
+        broke off, or a second evaluation, asks only for pairs that have no score under this name.
+        Each batch is safe on disk when the next begins. Change the name whenever the scores change.
+    retries, backoff
+        How often a call that raises or runs out of time is tried again, after pauses of
+        ``backoff`` seconds, twice that, and so on (at most a minute).
+    timeout
+        Seconds a call may take. The call then runs in a thread of its own, which is left behind if
+        it hangs: threads cannot be stopped.
+    concurrency
+        Calls at once, in threads: for functions that wait for others, such as a web service. The
+        function must then be safe to call from several threads. Scores do not depend on it.
+
+    Attributes
+    ----------
+    calls
+        Calls of the function so far, those that failed included.
+    scored_pairs
+        Pairs that the function has scored.
+    cached_pairs
+        Pairs that were found in the cache instead.
+    """
+
+    def __init__(
+        self,
+        function: abc.Callable[[npt.NDArray[Any], npt.NDArray[Any]], Any],
+        *,
+        item_ids: Any = None,
+        n_items: int | None = None,
+        user_ids: Any = None,
+        batch_pairs: int = 4096,
+        cache: Any = None,
+        name: str | None = None,
+        retries: int = 3,
+        backoff: float = 0.5,
+        timeout: float | None = None,
+        concurrency: int = 1,
+    ) -> None:
+        _check_function(function)
+        self.function = function
+        self.user_ids = Ids("user", None, user_ids)
+        self.item_ids = catalogue(item_ids, n_items)
+        self.batch_pairs = _checks.integer(batch_pairs, "batch_pairs", low=1)
+        self.retries = _checks.integer(retries, "retries", low=0)
+        self.backoff = _checks.real(backoff, "backoff", low=0.0)
+        self.timeout = (
+            None if timeout is None else _checks.real(timeout, "timeout", low=0.0, open_low=True)
+        )
+        self.concurrency = _checks.integer(concurrency, "concurrency", low=1, high=1024)
+        if cache is None and name is not None:
+            raise InputError(f"name is {name!r} but there is no cache=; give both or neither")
+        self._cache = None if cache is None else PairCache(cache, name)
+        self.calls = self.scored_pairs = self.cached_pairs = 0
+        self._sleep: abc.Callable[[float], None] = time.sleep
+        self._lock = threading.Lock()
+
+    def score(self, users: IntArray, items: IntArray) -> FloatArray:
+        users, items = np.asarray(users), np.asarray(items)
+        if items.ndim != 2 or users.shape != items.shape[:1]:
+            raise InputError(f"users {users.shape} and items {items.shape} must be (B,) and (B, n)")
+        if items.size and not 0 <= items.min() <= items.max() < self.n_items:
+            raise InputError(f"item rows must be from 0 to {self.n_items - 1}")
+        # Distinct pairs, by user and item: what is asked for does not depend on the order.
+        distinct, place = np.unique(users, return_inverse=True)
+        pair, back = np.unique(place[:, None] * self.n_items + items, return_inverse=True)
+        user, item = np.divmod(pair, self.n_items)
+        scores = self._known(distinct, user, item)
+        missing = np.flatnonzero(np.isnan(scores))
+        calls = [missing[at] for at in _calls(user[missing], self.batch_pairs)]
+        batches = completed(
+            calls, lambda at: self._call(distinct[user[at[:, 0]]], item[at]), self.concurrency
+        )
+        for batch in batches:
+            for at, (_, _, values) in batch:
+                scores[at] = values
+            if self._cache is not None:
+                self._cache.add([call for _, call in batch])
+        return np.asarray(scores[back].reshape(items.shape))
+
+    def close(self) -> None:
+        """Close the cache's file; the next use opens it again."""
+        if self._cache is not None:
+            self._cache.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.Lock()
+
+    def _known(self, distinct: IntArray, user: IntArray, item: IntArray) -> npt.NDArray[np.float64]:
+        """Scores from the cache, NaN where there is none."""
+        if self._cache is None:
+            return np.full(item.size, np.nan)
+        lengths = np.bincount(user, minlength=distinct.size)
+        scores = self._cache.find(
+            self.user_ids.values(distinct), lengths, self.item_ids.values(item)
+        )
+        with self._lock:
+            self.cached_pairs += int(np.count_nonzero(~np.isnan(scores)))
+        return scores
+
+    def _call(
+        self, users: IntArray, items: IntArray
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float64]]:
+        """User ids, item ids and scores of one call, tried again as often as agreed."""
+        user_ids, item_ids = self.user_ids.values(users), self.item_ids.values(items)
+        for attempt in range(self.retries + 1):
+            with self._lock:
+                self.calls += 1
+            try:
+                answer = within(
+                    # Copies: the function may change what it is given.
+                    lambda: self.function(user_ids.copy(), item_ids.copy()),
+                    self.timeout,
+                )
+                scores = self._checked(answer, user_ids, item_ids)
+            except InputError as error:  # would be the same again
+                raise InputError(f"{error}. {self._kept()}") from error.__cause__
+            except Exception as error:
+                if attempt == self.retries:
+                    times = "once" if attempt == 0 else f"{attempt + 1} times"
+                    raise TruerankError(
+                        f"the scoring function failed for {_some(user_ids, 'user')} with "
+                        f"{item_ids.shape[1]} items each, tried {times}: "
+                        f"{type(error).__name__}: {error}. {self._kept()}"
+                    ) from error
+                self._sleep(min(self.backoff * 2.0 ** min(attempt, 60), _LONGEST_PAUSE))
+            else:
+                with self._lock:
+                    self.scored_pairs += scores.size
+                return user_ids, item_ids, scores
+        raise AssertionError("unreachable")
+
+    def _checked(
+        self, answer: Any, user_ids: npt.NDArray[Any], item_ids: npt.NDArray[Any]
+    ) -> npt.NDArray[np.float64]:
+        who = f"the scoring function, asked for {_some(user_ids, 'user')},"
+        try:
+            array = np.asarray(answer)
+            if array.dtype.kind == "O" and answer is not None:
+                array = array.astype(np.float64)
+        except Exception as error:  # a torch tensor with a gradient raises RuntimeError
+            raise InputError(f"{who} returned a {type(answer).__name__}: {error}") from error
+        if array.dtype.kind not in "iufb" or np.ma.is_masked(answer):
+            raise InputError(
+                f"{who} returned {type(answer).__name__} of {array.dtype}; scores are numbers"
+            )
+        try:
+            return checked(array, item_ids.shape, who).astype(np.float64)
+        except InputError as error:
+            if array.shape != item_ids.shape:
+                raise
+            row, column = (int(at[0]) for at in np.nonzero(~np.isfinite(array)))
+            pair = f"user {user_ids[row]}, item {item_ids[row, column]}"
+            raise InputError(f"{error} (the first: {pair})") from None
+
+    def _kept(self) -> str:
+        if self._cache is None:
+            return "Scored pairs are not kept; with cache= and name= the next run would go on here"
+        return (
+            f"Pairs scored so far are kept in {self._cache.path}: run again with the same cache= "
+            "and name= and only the others are asked for"
+        )
+
+
+def catalogue(item_ids: Any, n_items: int | None) -> Ids:
+    """The items of a scorer that cannot tell by itself how many there are."""
+    if item_ids is None and n_items is None:
+        raise InputError("give item_ids= or n_items=: ranking needs to know the whole catalogue")
+    if n_items is not None:
+        n_items = _checks.integer(n_items, "n_items", low=2, why="ranking needs two")
+    ids = Ids("item", n_items, item_ids)
+    if ids.n_rows is None or ids.n_rows < 2:
+        raise InputError(f"item_ids has {ids.n_rows} ids; ranking needs at least 2 items")
+    return ids
+
+
+def _calls(user: IntArray, batch_pairs: int) -> Iterator[IntArray]:
+    """Split pairs, sorted by user, into rectangles: positions, shape (users, items of each).
+
+    A user's pairs are cut into rows of at most ``batch_pairs``; rows of one length share calls.
+    """
+    if not user.size:
+        return
+    first = np.flatnonzero(np.concatenate([[True], np.diff(user) != 0]))
+    count = np.diff(np.append(first, user.size))
+    rows = -(-count // batch_pairs)
+    nth = np.arange(rows.sum()) - np.repeat(np.cumsum(rows) - rows, rows)
+    begin = np.repeat(first, rows) + nth * batch_pairs
+    length = np.minimum(np.repeat(count, rows) - nth * batch_pairs, batch_pairs)
+    for width in np.unique(length)[::-1].tolist():
+        begins = begin[length == width]
+        height = batch_pairs // width
+        for at in range(0, begins.size, height):
+            yield begins[at : at + height, None] + np.arange(width)
+
+
+def _some(ids: npt.NDArray[Any], kind: str) -> str:
+    """ "user 3", "users 3, 5, 8" or "40 users (3, 5, 8, 9, 12, ...)"."""
+    shown = ", ".join(map(str, ids[:5].tolist()))
+    if ids.size == 1:
+        return f"{kind} {shown}"
+    return f"{kind}s {shown}" if ids.size <= 5 else f"{ids.size} {kind}s ({shown}, ...)"
+
+
+def _check_function(function: Any) -> None:
+    if not callable(function):
+        raise InputError(f"function is a {type(function).__name__}; it must be callable")
+    call = getattr(function, "__call__", None)  # noqa: B004 - the method itself, for its kind
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call):
+        raise InputError(
+            "function is a coroutine function; wrap it so that it waits for its result: "
+            "lambda users, items: asyncio.run(function(users, items))"
+        )

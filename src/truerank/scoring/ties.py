@@ -1,0 +1,142 @@
+"""What rank a target gets among items of the very same score.
+
+Shared by exact and sampled ranks: `above` items scored higher than the target, `tied` scored the
+same (itself not counted), among `sample_size` ranked ones of which the target is one.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from truerank import _checks
+from truerank._checks import FloatArray, IntArray
+from truerank.counts import RankCounts
+from truerank.errors import InputError
+from truerank.rng import Keys, below, draws, mix
+from truerank.schemes import Scheme
+
+POLICIES = ("spread", "random", "mid", "optimistic", "pessimistic")
+# Keys of tie-breaks are others than those that negatives are drawn by.
+_STREAM = np.uint64(0x7469_6573_2D31_2E30)
+_MOST_OUTCOMES = 2**24  # of counts with spread ties: a gigabyte
+
+
+def check(policy: Any) -> str:
+    """``policy`` if it is known, or an InputError with the nearest that is."""
+    if policy not in POLICIES:
+        raise _checks.unknown("ties", policy, POLICIES)
+    return str(policy)
+
+
+def ranks(
+    above: IntArray, tied: IntArray, policy: str, keys: Keys | None = None
+) -> npt.NDArray[Any]:
+    """One rank per row, 1-based: int64, for ``mid`` float64.
+
+    Parameters
+    ----------
+    policy
+        ``random`` (each of the tied ranks alike, by ``keys``), ``mid`` (their mean),
+        ``optimistic`` (the first) or ``pessimistic`` (the last). ``spread`` is one for counts.
+    keys
+        Random keys, one a row, for ``random``.
+    """
+    policy = check(policy)
+    if policy == "optimistic":
+        return above + 1
+    if policy == "pessimistic":
+        return above + tied + 1
+    if policy == "mid":
+        return above + 1 + tied / 2
+    if policy == "spread":
+        raise InputError(
+            "ties='spread' shares a target among all its tied ranks and so gives counts, not "
+            "ranks; for one rank a target say 'random', 'mid', 'optimistic' or 'pessimistic'"
+        )
+    if keys is None:
+        raise TypeError("random ties need keys")
+    return above + 1 + below(draws(mix(keys ^ _STREAM), 0), tied + 1)
+
+
+def counts(
+    above: IntArray,
+    tied: IntArray,
+    policy: str,
+    *,
+    scheme: Scheme,
+    n_items: IntArray,
+    sample_size: IntArray,
+    weight: FloatArray,
+    n_users: float,
+    keys: Keys | None = None,
+) -> RankCounts:
+    """The ranks as counts; all arrays of shape (n_rows,), a row one independent ranking.
+
+    ``spread`` gives each of a row's tied ranks the same share of its weight, which is the mean over
+    all ways to break the ties. A middle between two ranks (``mid``) counts half for each.
+    """
+    policy = check(policy)
+    make = functools.partial(
+        RankCounts.from_outcomes,
+        scheme,
+        n_users=n_users,
+        squared_weight=float(weight @ weight),
+    )
+    if policy in ("spread", "mid"):
+        first, extra = above, tied
+        if policy == "mid":
+            first, extra = above + tied // 2, tied % 2
+        pool, size, rank, share = _shared(first, extra, n_items, sample_size, weight)
+        return make(n_items=pool, sample_size=size, sampled_rank=rank, weight=share)
+    rank = ranks(above, tied, policy, keys)
+    return make(n_items=n_items, sample_size=sample_size, sampled_rank=rank, weight=weight)
+
+
+def _shared(
+    first: IntArray, extra: IntArray, n_items: IntArray, sample_size: IntArray, weight: FloatArray
+) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+    """(n_items, sample_size, rank, weight) with weights shared by ranks first+1 .. first+extra+1.
+
+    Rows without ties stay as they are. The others are added up in one array of ranks a design
+    (n_items, sample_size): rows may tie with the whole catalogue, so no rows x ranks.
+    """
+    plain = extra == 0
+    parts = [(n_items[plain], sample_size[plain], first[plain] + 1, weight[plain])]
+    rows = np.flatnonzero(~plain)
+    cases = np.stack([column[rows] for column in (n_items, sample_size, first, extra)])
+    order = np.lexsort(cases[::-1])
+    cases = cases[:, order]
+    starts = _starts(cases)
+    cases = cases[:, starts]
+    total = np.add.reduceat(weight[rows][order], starts) if starts.size else np.empty(0)
+    share = total / (cases[3] + 1)
+    designs = _starts(cases[:2])
+    n_outcomes = 0
+    for begin, end in itertools.pairwise([*designs.tolist(), starts.size]):
+        pool, size = cases[:2, begin]
+        by_rank = np.zeros(size)
+        for above, tied, part in zip(*cases[2:, begin:end].tolist(), share[begin:end], strict=True):
+            by_rank[above : above + tied + 1] += part
+        rank = np.flatnonzero(by_rank)
+        parts.append((np.full(rank.size, pool), np.full(rank.size, size), rank + 1, by_rank[rank]))
+        n_outcomes += rank.size
+        if n_outcomes > _MOST_OUTCOMES:
+            raise InputError(
+                f"ties are so many that to share them out takes over {_MOST_OUTCOMES:,} outcomes; "
+                "say ties='random', which is right in the mean too"
+            )
+    pools, sizes, ranks, weights = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return pools, sizes, ranks, weights
+
+
+def _starts(columns: npt.NDArray[Any]) -> IntArray:
+    """Where a new combination of values begins, in sorted columns (n_columns, n)."""
+    if not columns.shape[1]:
+        return np.empty(0, dtype=np.int64)
+    changed = (columns[:, 1:] != columns[:, :-1]).any(axis=0)
+    return np.concatenate([[0], np.flatnonzero(changed) + 1])
