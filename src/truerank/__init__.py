@@ -6,11 +6,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from truerank import estimators, mapping, metrics, schemes
+    from truerank import estimators, mapping, metrics, models, sampling, schemes, scoring
+    from truerank.auditing import audit
     from truerank.counts import RankCounts
     from truerank.errors import InputError
     from truerank.estimates import Estimate, Estimates, estimate
+    from truerank.evaluation import Evaluation, evaluate
     from truerank.metrics import Metric
+    from truerank.sampling import adaptive_counts, sampled_counts
+    from truerank.scoring.exact import exact_counts, exact_ranks
 
 __version__ = "0.1.0"
 
@@ -18,28 +22,48 @@ __version__ = "0.1.0"
 _PUBLIC: dict[str, str | None] = {
     "Estimate": "estimates",
     "Estimates": "estimates",
+    "Evaluation": "evaluation",
     "InputError": "errors",
     "Metric": "metrics",
     "RankCounts": "counts",
+    "adaptive_counts": "sampling",
+    "audit": "auditing",
     "estimate": "estimates",
     "estimators": None,
+    "evaluate": "evaluation",
+    "exact_counts": "scoring.exact",
+    "exact_ranks": "scoring.exact",
     "mapping": None,
     "metrics": None,
+    "models": None,
+    "sampled_counts": "sampling",
+    "sampling": None,
     "schemes": None,
+    "scoring": None,
 }
 
 __all__ = [
     "Estimate",
     "Estimates",
+    "Evaluation",
     "InputError",
     "Metric",
     "RankCounts",
     "__version__",
+    "adaptive_counts",
+    "audit",
     "estimate",
     "estimators",
+    "evaluate",
+    "exact_counts",
+    "exact_ranks",
     "mapping",
     "metrics",
+    "models",
+    "sampled_counts",
+    "sampling",
     "schemes",
+    "scoring",
 ]
 
 

@@ -43,8 +43,9 @@ def render(
     by: str | None,
     clip: bool,
     path: Any = None,
+    more: Mapping[str, Any] | None = None,
 ) -> str:
-    """The results as ``json``, ``csv`` or ``text``."""
+    """The results as ``json`` (with ``more`` in it), ``csv`` or ``text``."""
     if kind == "text":
         return _output.to_text(lambda console: _draw(console, runs, metrics, clip), path=path)
     rows = [row for run in runs for row in _rows(run, metrics, by)]
@@ -52,7 +53,7 @@ def render(
         return _output.to_csv(rows)
     facts = {run.model: _facts(run.counts) for run in runs}
     if by is None:
-        return _output.to_json({"counts": facts[""], "results": rows})
+        return _output.to_json({"counts": facts[""], **(more or {}), "results": rows})
     return _output.to_json({"by": by, "counts": facts, "results": rows})
 
 

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from truerank.cli import _counts, _output
+from truerank.cli._answers import (
+    Cuts,
+    Estimators,
+    Metrics,
+    parse_estimators,
+    parse_metrics,
+    run,
+)
 from truerank.cli._options import (
     ANSWERS,
     OUTPUT,
@@ -23,13 +30,8 @@ from truerank.cli._options import (
     integers,
     pairs,
 )
-from truerank.cli._results import Run, render
+from truerank.cli._results import render
 from truerank.errors import InputError
-
-if TYPE_CHECKING:
-    from truerank.counts import RankCounts
-    from truerank.estimators import Estimator
-    from truerank.metrics import Metric
 
 HELP = """Global metrics from sampled ranks, naive beside corrected.
 
@@ -92,37 +94,9 @@ def estimate(
             rich_help_panel=SAMPLES,
         ),
     ] = None,
-    estimator: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--estimator",
-            "-e",
-            metavar="NAME",
-            help="mle unless said. Also naive, mapped, rank-estimate, cls, bv, wmle, mes, bv-mle, "
-            'bv-mes, mn-mle, mn-mes; with options as in "bv(gamma=0.1)". Repeatable.',
-            rich_help_panel=ANSWERS,
-        ),
-    ] = None,
-    metrics: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metrics",
-            "-m",
-            metavar="NAME@K",
-            help="recall (hr), precision, ndcg, ap (mrr), auc, as in recall@1,5,10. Repeatable.",
-            rich_help_panel=ANSWERS,
-        ),
-    ] = None,
-    k: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--k",
-            "-k",
-            metavar="K",
-            help="Cut-offs of the metrics named without one: 1,5,10.",
-            rich_help_panel=ANSWERS,
-        ),
-    ] = None,
+    estimator: Estimators = None,
+    metrics: Metrics = None,
+    k: Cuts = None,
     by: Annotated[
         str | None,
         typer.Option(
@@ -192,10 +166,11 @@ def estimate(
         hits=hits,
         columns=pairs(columns, "--columns"),
     )
-    wanted, chosen = _metrics(metrics, integers(k, "--k")), _estimators(estimator)
+    wanted = parse_metrics(metrics, integers(k, "--k"))
+    chosen = parse_estimators(estimator)
     counts = _counts.read_by(files, design, by) if by else {"": _counts.read(files, design)}
     options = {"support": support, "plug_in": plug_in, "clip": clip}
-    runs = [_run(name, one, wanted, chosen, options) for name, one in counts.items()]
+    runs = [run(name, one, wanted, chosen, options) for name, one in counts.items()]
     text = render(kind, runs, wanted, by=by, clip=clip, path=output)
     with contextlib.ExitStack() as stack:
         if output is not None:
@@ -221,46 +196,3 @@ def _check_paths(
             raise InputError(f"{option} is {path}, an input file; write to another one")
     if output is not None and save_counts is not None and output.resolve() == save_counts.resolve():
         raise InputError(f"--output and --save-counts are both {output}")
-
-
-def _metrics(names: Sequence[str] | None, k: tuple[int, ...] | None) -> tuple[Metric, ...]:
-    from truerank.estimates import DEFAULT_METRICS
-    from truerank.metrics import parse
-
-    if names:
-        # "recall@1,5,ndcg@10" is two: a comma before a letter starts a new metric.
-        return parse([one for name in names for one in re.split(r",\s*(?=[A-Za-z])", name)], k=k)
-    if k is None:
-        return parse(DEFAULT_METRICS)
-    cut = [name.partition("@")[0] for name in DEFAULT_METRICS if "@" in name]
-    return parse([*parse(cut, k=k), *(name for name in DEFAULT_METRICS if "@" not in name)])
-
-
-def _estimators(names: Sequence[str] | None) -> dict[str, Estimator]:
-    """Estimators by their descriptions."""
-    from truerank import estimators
-    from truerank.estimates import DEFAULT_ESTIMATOR
-
-    # Commas part estimators too, but not inside the parentheses of options.
-    parts = [
-        part for name in names or [DEFAULT_ESTIMATOR] for part in re.split(r",(?![^(]*\))", name)
-    ]
-    found = dict.fromkeys(estimators.get(part) for part in parts)
-    return {estimators.describe(one): one for one in found}
-
-
-def _run(
-    model: str,
-    counts: RankCounts,
-    wanted: tuple[Metric, ...],
-    chosen: Mapping[str, Estimator],
-    options: Mapping[str, Any],
-) -> Run:
-    from truerank.estimates import estimate
-
-    results = {}
-    for name, one in chosen.items():
-        # Without a single metric it is defined for, the library says so.
-        defined = [metric for metric in wanted if one.supports(metric)] or wanted
-        results[name] = estimate(counts, defined, estimator=one, **options)
-    return Run(model, counts, estimate(counts, wanted, estimator="naive"), results)

@@ -1,0 +1,287 @@
+"""`evaluate`: a model and its test data in, global metrics and the protocol out."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import truerank
+from truerank import _checks, estimators, sampling, tables
+from truerank import metrics as metrics_module
+from truerank.counts import RankCounts
+from truerank.errors import InputError
+from truerank.estimates import DEFAULT_ESTIMATOR, DEFAULT_METRICS, Estimate, Estimates, estimate
+from truerank.estimators import Estimator
+from truerank.evaluation import auto, users
+from truerank.inference.simulate import Design
+from truerank.metrics import MetricLike
+from truerank.progress import Progress
+from truerank.schemes import Scheme
+from truerank.scoring import exact, ties
+from truerank.scoring._scorer import Scorer
+from truerank.scoring.task import Task, interactions, prepare
+
+MODES = ("auto", "exact", "fixed", "adaptive")
+_PROTOCOL_KEY = b"truerank.protocol"
+
+
+@dataclass(frozen=True)
+class Evaluation(Mapping[str, Estimate]):
+    """What an evaluation found, and how.
+
+    ``result["recall@10"].value`` as in `Estimates`; ``counts`` are the ranks it rests on,
+    ``protocol`` says everything a reader needs to judge or repeat it, ``cost`` what it took.
+    """
+
+    estimates: Estimates
+    counts: RankCounts
+    protocol: Mapping[str, Any]
+    cost: Mapping[str, float]
+
+    def __getitem__(self, metric: MetricLike) -> Estimate:
+        return self.estimates[metric]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.estimates)
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame, one row a metric."""
+        return self.estimates.to_pandas()
+
+    def save(self, path: Any) -> None:
+        """Write the counts to Parquet with the protocol card in its metadata."""
+        self.counts.save(path, notes={_PROTOCOL_KEY: json.dumps(dict(self.protocol)).encode()})
+
+    def __repr__(self) -> str:
+        return f"{self.protocol['reason']}\n{self.estimates!r}"
+
+
+def read_protocol(path: Any) -> dict[str, Any] | None:
+    """The protocol card of counts that :meth:`Evaluation.save` wrote; None if there is none."""
+    found = tables.parquet_metadata(Path(path)).get(_PROTOCOL_KEY)
+    return None if found is None else dict(json.loads(found))
+
+
+def evaluate(
+    scorer: Scorer,
+    test: Any,
+    *,
+    train: Any = None,
+    sampler: str = "auto",
+    metrics: MetricLike | Iterable[MetricLike] = DEFAULT_METRICS,
+    k: int | Iterable[int] | None = None,
+    estimator: str | Estimator = DEFAULT_ESTIMATOR,
+    seed: int = 0,
+    sample_size: int | None = None,
+    num_negatives: int | None = None,
+    start: int = 100,
+    stop: int | None = None,
+    growth: float = 2.0,
+    hits: int = 1,
+    replacement: bool = False,
+    ties: str | None = None,
+    negatives: Any = "per-user",
+    users: int | None = None,
+    stratified: bool = False,
+    error: float = 0.05,
+    budget: float | None = None,
+    keep_target: bool = False,
+    confidence: float | None = None,
+    progress: Progress = None,
+) -> Evaluation:
+    """Evaluate a model on held-out targets.
+
+    Parameters
+    ----------
+    scorer
+        The model, as one of `truerank.scoring`.
+    test, train
+        Tables with user and item columns, pairs (user_ids, item_ids) or scipy sparse matrices:
+        the targets to rank, and items to leave out of the ranking.
+    sampler
+        ``"exact"`` ranks every item; ``"fixed"`` samples ``sample_size`` (or ``num_negatives``)
+        for every user; ``"adaptive"`` grows samples from ``start`` to ``stop`` (a tenth of the
+        catalogue if not given) for users whose target still leads; ``"auto"`` times the scorer
+        and picks the cheapest of these whose predicted relative ``error`` in the first metric is
+        small enough, or the most accurate that ``budget`` scored pairs a user allow.
+    metrics, k, estimator, confidence
+        As in :func:`truerank.estimate`.
+    seed
+        For negatives, ties and the choice of users.
+    ties
+        See `truerank.scoring.ties`; spread, or random for adaptive samples, if not given.
+    negatives
+        ``"per-user"``, ``"shared-block"`` or frozen ones; see `truerank.sampling`.
+    users, stratified
+        Evaluate a random sample of this many users, stratified by activity if asked for.
+    """
+    if sampler not in MODES:
+        raise _checks.unknown("sampler", sampler, MODES)
+    if not isinstance(scorer, Scorer):
+        raise InputError(
+            f"scorer is of type {type(scorer).__name__}; wrap your model in one of "
+            "truerank.scoring, such as Factors(U, V), Dense(S) or Callable(function)"
+        )
+    wanted = metrics_module.parse(metrics, k=k)
+    chosen = estimators.get(estimator)
+    test_ids, population = _choose_users(test, train, users, seed, stratified=stratified)
+    task = prepare(scorer, test_ids, train=train, keep_target=keep_target)
+    sizes = (sample_size, num_negatives)
+    if sampler == "auto":
+        choice = auto.choose(
+            scorer,
+            task,
+            wanted[0],
+            chosen,
+            error=_checks.real(error, "error", low=0.0, open_low=True),
+            budget=budget,
+            replacement=replacement,
+            seed=seed,
+        )
+    else:
+        choice = _asked_for(sampler, task, sizes, (start, stop, growth, hits), replacement)
+    begin = time.perf_counter()
+    policy = ties or ("random" if choice.mode == "adaptive" else "spread")
+    counts = _count(scorer, task, choice, seed, policy, negatives, progress)
+    seconds = time.perf_counter() - begin
+    pairs = float(counts.weight @ (counts.sample_size - 1)) / counts.total_weight
+    protocol = _protocol(
+        task, choice, population, seed=seed, ties=policy, negatives=negatives, train=train,
+        replacement=replacement, estimator=chosen, stratified=stratified and users is not None,
+    )  # fmt: skip
+    found = estimate(counts, wanted, estimator=chosen, confidence=confidence)
+    cost = {"seconds": seconds, "pairs_per_user": pairs, "pairs": pairs * task.n_rows}
+    return Evaluation(found, counts, protocol, cost)
+
+
+def _choose_users(
+    test: Any, train: Any, n_users: int | None, seed: int, *, stratified: bool
+) -> tuple[Any, int]:
+    """The test rows of the users to evaluate, and how many users there are in all."""
+    user_id, item_id = interactions(test, "test")
+    population = int(np.unique(user_id).size)
+    if n_users is None:
+        return (user_id, item_id), population
+    activity = None
+    if stratified:
+        if train is None:
+            raise InputError("stratified needs train: users are stratified by their activity there")
+        activity = users.activity(user_id, interactions(train, "train")[0])
+    rows = users.choose(user_id, n_users, seed=seed, activity=activity)
+    return (user_id[rows], item_id[rows]), population
+
+
+def _asked_for(
+    sampler: str,
+    task: Task,
+    sizes: tuple[int | None, int | None],
+    ladder: tuple[int, int | None, float, int],
+    replacement: bool,
+) -> auto.Choice:
+    """The design of a mode that was asked for by name."""
+    if sampler == "exact":
+        return auto.Choice("exact", None, "exact: asked for")
+    if sampler == "fixed":
+        size = sampling.sample_size_of(*sizes) if sizes != (None, None) else 100
+        return auto.Choice("fixed", Design(Scheme(replacement), size), "fixed: asked for")
+    start, stop, growth, hits = ladder
+    # LJ24 found 10 to 15 % of the catalogue a good ceiling.
+    top = max(start, task.catalogue // 10) if stop is None else stop
+    sizes_of = sampling.make_ladder(start, top, growth)
+    design = Design(Scheme(replacement, sizes_of, hits))
+    return auto.Choice("adaptive", design, "adaptive: asked for")
+
+
+def _count(
+    scorer: Scorer,
+    task: Task,
+    choice: auto.Choice,
+    seed: int,
+    policy: str,
+    negatives: Any,
+    progress: Progress,
+) -> RankCounts:
+    if choice.design is None:
+        above, tied = exact.count(scorer, task, progress=progress)
+        return ties.counts(
+            above,
+            tied,
+            policy,
+            scheme=Scheme(replacement=False),
+            n_items=task.n_items,
+            sample_size=task.n_items,
+            weight=task.weight,
+            n_users=task.n_users,
+            keys=task.keys(seed),
+        )
+    scheme = choice.design.scheme
+    if scheme.adaptive:
+        return sampling.count_adaptive(
+            scorer,
+            task,
+            ladder=scheme.ladder,
+            hits=scheme.hits,
+            replacement=scheme.replacement,
+            seed=seed,
+            ties=policy,
+            progress=progress,
+        )
+    return sampling.count_fixed(
+        scorer,
+        task,
+        sample_size=choice.design.sample_size,
+        replacement=scheme.replacement,
+        seed=seed,
+        ties=policy,
+        negatives=negatives,
+        progress=progress,
+    )
+
+
+def _protocol(
+    task: Task,
+    choice: auto.Choice,
+    population: int,
+    *,
+    seed: int,
+    ties: str,
+    negatives: Any,
+    train: Any,
+    replacement: bool,
+    estimator: Estimator,
+    stratified: bool,
+) -> dict[str, Any]:
+    """The protocol card: all that a reader needs to know of how the numbers came about."""
+    card: dict[str, Any] = {
+        "mode": choice.mode,
+        "reason": choice.reason,
+        "n_items": task.catalogue,
+        "pool_sizes": [int(task.n_items.min()), int(task.n_items.max())],
+        "training_items_left_out": train is not None,
+        "users": task.n_users,
+        "population": population,
+        "stratified": stratified,
+        "targets": task.n_rows,
+        "ties": ties,
+        "seed": seed,
+        "estimator": estimators.describe(estimator),
+        "truerank": truerank.__version__,
+    }
+    if choice.design is not None:
+        scheme = choice.design.scheme
+        card["replacement"] = replacement
+        card["sample_sizes"] = list(scheme.ladder or (choice.design.sample_size,))
+        card["hits"] = scheme.hits
+        if not scheme.adaptive:
+            card["negatives"] = negatives if isinstance(negatives, str) else "frozen"
+            card["negatives_hash"] = getattr(negatives, "hash", None)
+    return card

@@ -1,0 +1,133 @@
+"""Draw evaluations from an estimated rank distribution: global ranks R*, then sampled ranks r*.
+
+The one mechanism behind predicted errors: the law of T^(r*) - T(R*), the estimate from a sample
+less the metric of the same simulated users, is that of the error of an estimate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from truerank._checks import IntArray
+from truerank.counts import RankCounts
+from truerank.estimators import Estimator
+from truerank.metrics import Metric
+from truerank.schemes import Scheme
+from truerank.support import RankDistribution, Support
+
+
+@dataclass(frozen=True)
+class Design:
+    """A way to sample: a scheme and, for fixed samples, a size (0 for adaptive ones)."""
+
+    scheme: Scheme
+    sample_size: int = 0
+
+
+@dataclass(frozen=True)
+class PredictedError:
+    """Error of an estimate over simulated redraws, relative to the metric."""
+
+    metric: str
+    value: float
+    bias: float
+    std_error: float
+    pairs_per_user: float
+
+    @property
+    def relative(self) -> float:
+        """Root mean squared error as a share of the metric."""
+        return float(np.hypot(self.bias, self.std_error)) / max(abs(self.value), 1e-300)
+
+
+def global_ranks(
+    distribution: RankDistribution, n_users: int, rng: np.random.Generator
+) -> IntArray:
+    """Global ranks of ``n_users`` drawn from a distribution, negative masses taken as 0."""
+    support = distribution.support
+    mass = np.concatenate([np.maximum(distribution.mass, 0.0), distribution.exact_mass])
+    pick = rng.choice(mass.size, size=n_users, p=mass / mass.sum())
+    known = pick >= support.n_points
+    point = np.where(known, 0, pick)
+    # A point stands for the ranks between two edges: spread evenly over them.
+    upper = support.edge[point]
+    rank = np.ceil(upper - rng.random(n_users) * support.weight[point])
+    if known.any():
+        rank[known] = distribution.exact_rank[pick[known] - support.n_points]
+    return np.clip(rank, 1, support.n_items).astype(np.int64)
+
+
+def sampled_counts(
+    global_rank: IntArray, n_items: IntArray, design: Design, rng: np.random.Generator
+) -> RankCounts:
+    """RankCounts of one simulated evaluation of users with these global ranks and pools."""
+    scheme = design.scheme
+    above = np.zeros(global_rank.size, dtype=np.int64)
+    size = np.ones(global_rank.size, dtype=np.int64)
+    going_on = np.ones(global_rank.size, dtype=bool)
+    ladder = scheme.ladder or (design.sample_size,)
+    for stage in ladder:
+        at = np.flatnonzero(going_on)
+        goal = np.full(at.size, stage) if scheme.replacement else np.minimum(stage, n_items[at])
+        block = goal - size[at]
+        better, pool = global_rank[at] - 1, n_items[at] - 1
+        if scheme.replacement:
+            hits = rng.binomial(block, better / pool)
+        else:
+            seen = size[at] - 1
+            hits = rng.hypergeometric(better - above[at], pool - seen - (better - above[at]), block)
+        above[at] += hits
+        size[at] = goal
+        if scheme.adaptive:
+            going_on[at] = above[at] < scheme.hits
+        if not scheme.replacement:
+            going_on &= size < n_items
+    return RankCounts.from_outcomes(
+        scheme,
+        n_items=n_items,
+        sample_size=size,
+        sampled_rank=above + 1,
+        weight=np.ones(global_rank.size),
+    )
+
+
+def predict_error(
+    distribution: RankDistribution,
+    metric: Metric,
+    *,
+    design: Design,
+    n_users: int,
+    estimator: Estimator,
+    n_items: IntArray | None = None,
+    repeats: int = 20,
+    seed: int = 0,
+    support: str | Support = "auto",
+) -> PredictedError:
+    """The error that ``estimator`` would make on ``n_users`` sampled by ``design``.
+
+    ``n_items`` are pool sizes to draw users' pools from; the distribution's by default.
+    """
+    rng = np.random.default_rng(seed)
+    errors, values, cost = [], [], []
+    for _ in range(repeats):
+        rank = global_ranks(distribution, n_users, rng)
+        pool = (
+            np.full(n_users, distribution.n_items)
+            if n_items is None
+            else np.maximum(rng.choice(n_items, size=n_users), rank)
+        )
+        counts = sampled_counts(rank, pool, design, rng)
+        fit = estimator.fit(counts, metrics=[metric], support=support, plug_in="plain")
+        truth = float(metric.gain(rank, pool).mean())
+        errors.append(fit.values[metric.key] - truth)
+        values.append(truth)
+        cost.append(float(counts.weight @ (counts.sample_size - 1)) / n_users)
+    return PredictedError(
+        metric.key,
+        float(np.mean(values)),
+        float(np.mean(errors)),
+        float(np.std(errors, ddof=1)) if repeats > 1 else 0.0,
+        float(np.mean(cost)),
+    )

@@ -1,0 +1,101 @@
+"""Simulated evaluations follow the laws they are drawn from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import truerank as tr
+from truerank.inference.simulate import Design, global_ranks, predict_error, sampled_counts
+from truerank.schemes import Scheme, log_probability
+from truerank.support import RankDistribution, compressed, full
+
+
+def _power_law(support, exponent):
+    upper = support.edge / support.n_items
+    mass = np.diff(np.concatenate([[0.0], upper**exponent]))
+    return RankDistribution(support, mass, np.empty(0), np.empty(0))
+
+
+def test_global_ranks_follow_the_distribution():
+    law = _power_law(compressed(100_000, sharpness=100, edges=[10, 100]), 0.3)
+    rank = global_ranks(law, 200_000, np.random.default_rng(0))
+    assert rank.min() >= 1
+    assert rank.max() <= 100_000
+    for k in (1, 10, 100, 10_000):
+        p = float(law.cdf(k))
+        assert (rank <= k).mean() == pytest.approx(p, abs=4 * np.sqrt(p / 200_000))
+
+
+def test_exact_ranks_are_drawn_as_they_are():
+    law = RankDistribution(full(50), np.zeros(50), np.array([7.0, 9.0]), np.array([0.25, 0.75]))
+    rank = global_ranks(law, 10_000, np.random.default_rng(0))
+    assert set(rank.tolist()) == {7, 9}
+    assert (rank == 9).mean() == pytest.approx(0.75, abs=4 * np.sqrt(0.19 / 10_000))
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        Design(Scheme(True), 15),
+        Design(Scheme(False), 15),
+        Design(Scheme(True, (5, 10, 20))),
+        Design(Scheme(False, (5, 10, 20), 2)),
+    ],
+    ids=str,
+)
+def test_sampled_outcomes_follow_the_scheme(design):
+    """Chi-square of one global rank's outcomes, 40 items, 20,000 users."""
+    from scipy.stats import chi2
+
+    n_users, n_items, rank = 20_000, 40, 6
+    counts = sampled_counts(
+        np.full(n_users, rank), np.full(n_users, n_items), design, np.random.default_rng(1)
+    )
+    sizes, ranks = design.scheme.outcomes(n_items, design.sample_size)
+    expected = n_users * np.exp(
+        log_probability(
+            design.scheme, [rank], n_items=n_items, sample_size=sizes, sampled_rank=ranks
+        )[:, 0]
+    )
+    seen = dict(
+        zip(
+            zip(counts.sample_size.tolist(), counts.sampled_rank.tolist(), strict=True),
+            counts.weight,
+            strict=True,
+        )
+    )
+    observed = np.array([seen.get(p, 0) for p in zip(sizes.tolist(), ranks.tolist(), strict=True)])
+    assert observed.sum() == n_users
+    common = expected > 5
+    statistic = ((observed - expected)[common] ** 2 / expected[common]).sum()
+    assert chi2.sf(statistic, common.sum()) > 1e-4
+
+
+def test_a_capped_ladder_ends_at_the_pool():
+    design = Design(Scheme(False, (5, 10, 200)))
+    counts = sampled_counts(
+        np.ones(10, dtype=int), np.full(10, 30), design, np.random.default_rng(0)
+    )
+    assert counts.sample_size.tolist() == [30]
+    assert counts.is_exact.all()
+
+
+def test_predicted_errors_are_the_realised_ones():
+    """Against 60 redraws of other users from the same law: within 40 % (each is known to 15 %)."""
+    law = _power_law(compressed(5000, sharpness=200, edges=[50]), 0.4)
+    (metric,) = tr.metrics.parse("recall@50")
+    design, n_users = Design(Scheme(True), 200), 2000
+    mle = tr.estimators.get("mle")
+    predicted = predict_error(
+        law, metric, design=design, n_users=n_users, estimator=mle, repeats=40, seed=1
+    )
+    rng = np.random.default_rng(99)
+    errors = []
+    for _ in range(60):
+        rank = global_ranks(law, n_users, rng)
+        counts = sampled_counts(rank, np.full(n_users, 5000), design, rng)
+        errors.append(tr.estimate(counts, metric)[metric].value - (rank <= 50).mean())
+    realised = float(np.sqrt(np.mean(np.square(errors))))
+    assert predicted.relative * predicted.value == pytest.approx(realised, rel=0.4)
+    assert predicted.pairs_per_user == 199
