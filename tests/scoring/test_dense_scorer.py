@@ -59,5 +59,5 @@ def test_matrices_that_do_not_fit(scores, message):
 def test_ids_that_do_not_fit():
     with pytest.raises(InputError, match="user_ids has 2 ids; there are 3 users"):
         Dense(SCORES, user_ids=["a", "b"])
-    with pytest.raises(InputError, match="item_ids has 3 more than once"):
+    with pytest.raises(InputError, match=r"item_ids has .*3.* more than once"):
         Dense(SCORES, item_ids=[1, 2, 3, 3])

@@ -80,7 +80,7 @@ def sample_shared(
             np.empty(n_drawn, dtype=np.int32),  # again
             np.zeros((n_pieces, items.shape[1], kernels.PIECE), dtype=items.dtype),  # columns
             np.empty(n_drawn, dtype=np.int32),  # barred
-            np.empty(n_pieces, dtype=np.uint64),  # free
+            np.empty(n_pieces, dtype=np.int64),  # free
         )
 
     rooms = _Rooms(room)

@@ -26,7 +26,6 @@ _at = np.uint64
 _GOLDEN = np.uint64(rng.GOLDEN)
 _MIX_1, _MIX_2 = np.uint64(rng._MIX_1), np.uint64(rng._MIX_2)
 _ONE, _11, _27, _30, _31 = (np.uint64(number) for number in (1, 11, 27, 30, 31))
-_ALL = np.uint64(2**PIECE - 1)
 
 
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -286,20 +285,20 @@ def shared(
                 n_columns += 1
             n_pieces = (stop + PIECE - 1) // PIECE
             for piece in range(n_pieces):
-                free[_at(piece)] = _ALL
-            free[n_pieces - 1] >>= np.uint64(n_pieces * PIECE - stop)
+                free[_at(piece)] = (1 << PIECE) - 1
+            free[n_pieces - 1] >>= n_pieces * PIECE - stop
             for at in range(n_barred):
-                free[barred[at] // PIECE] &= ~(_ONE << np.uint64(barred[at] % PIECE))
+                free[barred[at] // PIECE] &= ~(1 << (barred[at] % PIECE))
             best = row_dot(users, user[r], items, target[r])
             over, same = 0, 0
             for piece in range(n_pieces):
                 found = count_piece(users, user[r], columns, piece, best)
                 over += n_bits(found & free[_at(piece)])
-                ties = (found >> np.uint64(PIECE)) & free[_at(piece)]
+                ties = (found >> PIECE) & free[_at(piece)]
                 if ties != 0:
                     same += n_bits(ties)
                     for k in range(PIECE):
-                        if mode != COUNT and (ties >> np.uint64(k)) & _ONE != 0:
+                        if mode != COUNT and (ties >> k) & 1 != 0:
                             item = np.int64(candidate[piece * PIECE + k])
                             over += goes_above(mode, tie_key[r], item, target[r])
             above[r] = over

@@ -18,7 +18,7 @@ from numba.extending import intrinsic  # noqa: TID253
 
 from truerank.scoring.factors import LANES
 
-PIECE = 32  # candidates compared at once by `count_piece`
+PIECE = 16  # candidates compared at once by `count_piece`
 _LINE = 64  # bytes of a cache line
 _INT = ir.IntType(64)
 _INT32 = ir.IntType(32)
@@ -77,15 +77,15 @@ def count_piece(_: Any, users: Any, row: Any, columns: Any, piece: Any, best: An
 
         def tree(lane: int, step: int) -> Any:
             """The sum of lanes lane, lane + step, ... in the order of pairwise halving."""
-            if step < LANES // 2:
+            if step < LANES // 4:
                 return builder.fadd(tree(lane, 2 * step), tree(lane + step, 2 * step))
-            which = lane, lane + step  # two at a time: what registers can hold
+            which = range(lane, LANES, step)  # four of them: what registers can hold
             firsts = [product(_INT(each)) for each in which]
             with _loop(builder, _INT(LANES), width, _INT(LANES), firsts) as (begin, sums):
                 for at, each in enumerate(which):
                     more = product(builder.add(begin, _INT(each)))
                     sums[at] = builder.fadd(sums[at], more)
-            return builder.fadd(*sums)
+            return builder.fadd(builder.fadd(sums[0], sums[2]), builder.fadd(sums[1], sums[3]))
 
         scores = tree(0, 1)
         level = _splat(builder, args[4], vector)
@@ -95,17 +95,17 @@ def count_piece(_: Any, users: Any, row: Any, columns: Any, piece: Any, best: An
         )
         return builder.or_(higher, builder.shl(same, _INT(PIECE)))
 
-    return types.uint64(users, types.intp, columns, types.intp, best), code
+    return types.int64(users, types.intp, columns, types.intp, best), code
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def n_bits(_: Any, number: Any) -> Any:
-    """How many bits of a uint64 are set."""
+    """How many bits of an int64 are set."""
 
     def code(context: Any, builder: Any, _: Any, args: Any) -> Any:
         return builder.ctpop(args[0])
 
-    return types.int64(types.uint64), code
+    return types.int64(types.int64), code
 
 
 @intrinsic  # type: ignore[untyped-decorator]

@@ -205,10 +205,8 @@ class FrozenNegatives:
         place = np.arange(start[-1]) - np.repeat(start[:-1] - self.start[mine], length)
         items = scorer.item_ids.rows(self.negative[place], where)
         row_of = np.repeat(np.arange(task.n_rows), length)
-        position, item = task.left_out_of(np.arange(task.n_rows))
-        left = np.isin(row_of * task.catalogue + items, position * task.catalogue + item)
         _raise_if(
-            left,
+            streams.is_left_out(task, np.arange(task.n_rows), row_of, items),
             self,
             mine[row_of],
             "are targets or training items of their user",

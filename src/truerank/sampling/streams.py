@@ -54,7 +54,7 @@ def negatives(
         for at in range(0, waiting.size, step):
             part = waiting[at : at + step]
             drawn = _drawn(keys[part], n_draws, task.catalogue, replacement=replacement)
-            free = ~_left_out(task, rows[part], drawn)
+            free = ~is_left_out(task, rows[part], np.arange(part.size)[:, None], drawn)
             count = np.cumsum(free, axis=1)
             enough = count[:, -1] >= end[part]
             free &= (count > begin) & (count <= end[part][:, None])
@@ -69,14 +69,16 @@ def negatives(
     return items
 
 
-def _left_out(task: Task, rows: IntArray, items: IntArray) -> npt.NDArray[np.bool_]:
-    """Which of items (n_rows, n) are left out of their row's pool."""
+def is_left_out(
+    task: Task, rows: IntArray, place: IntArray, items: IntArray
+) -> npt.NDArray[np.bool_]:
+    """Which items are left out of the pool of rows[place]; place and items broadcast."""
     position, item = task.left_out_of(rows)
     known = position * task.catalogue + item  # sorted
-    asked = np.arange(rows.size)[:, None] * task.catalogue + items
+    asked = place * task.catalogue + items
     at = np.searchsorted(known, asked.ravel())
     at[at == known.size] = 0
-    return np.asarray(known[at].reshape(items.shape) == asked)
+    return np.asarray(known[at].reshape(asked.shape) == asked)
 
 
 def _drawn(keys: Keys, n_draws: int, catalogue: int, *, replacement: bool) -> IntArray:

@@ -1,0 +1,64 @@
+"""Run the benchmarks, print their table, and write the page of results if asked to."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchmarks import _report, adaptive, exact, linear, memory, mes, mle, sampled, scaling, startup
+from benchmarks._race import Result
+
+BENCHMARKS: dict[str, Callable[[], Iterator[Result]]] = {
+    "mle": mle.run,
+    "adaptive": adaptive.run,
+    "scaling": scaling.run,
+    "memory": memory.run,
+    "linear": linear.run,
+    "mes": mes.run,
+    "startup": startup.run,
+    "exact": exact.run,
+    "sampled": sampled.run,
+}
+
+
+def main() -> int:
+    """0 if every goal was met and both sides agreed everywhere, else 1."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}")
+    parser.add_argument("--write", type=Path, metavar="PATH", help="to a .md page or .json file")
+    options = parser.parse_args()
+    unknown = [name for name in options.names if name not in BENCHMARKS]
+    if unknown:
+        parser.error(f"no benchmark {unknown[0]!r}; there are: {', '.join(BENCHMARKS)}")
+    if options.write and options.write.suffix not in (".md", ".json"):
+        parser.error(f"{options.write} must end in .md or .json")
+    if options.write and options.names:
+        parser.error("--write is for the whole run; leave out the names")
+
+    start = time.perf_counter()
+    results: list[Result] = []
+    print(_report.header())
+    for name in options.names or BENCHMARKS:
+        for result in BENCHMARKS[name]():
+            results.append(result)
+            print(_report.line(result), flush=True)
+    for note in _report.notes(results):
+        print(f"  {note}")
+    missed = [result for result in results if result.met is False]
+    differ = [result for result in results if not result.same]
+    seconds = time.perf_counter() - start
+    print(f"{len(results)} lines in {seconds:.0f} s; {len(missed)} goals missed")
+    for result in missed:
+        print(f"  goal missed: {result.name}, against {result.against}")
+    for result in differ:
+        print(f"  the two sides differ: {result.name}, against {result.against}")
+    if options.write:
+        _report.write(options.write, results, seconds)
+    return 1 if missed or differ else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
