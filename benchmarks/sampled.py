@@ -91,7 +91,7 @@ def draw(
         keys = SharedBlocks.keys(SharedBlocks(users).assign(task, seed), seed)
     with (
         mock.patch.dict(os.environ, {_fused.SWITCH: "1" if numba else "0"}),
-        mock.patch.object(_fused, "_n_threads", lambda: threads),
+        mock.patch.object(_fused, "_n_threads", return_value=threads),
     ):
         return sample(
             scorer,
