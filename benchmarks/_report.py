@@ -40,9 +40,13 @@ def notes(results: Sequence[Result]) -> list[str]:
     return [f"{'; '.join(dict.fromkeys(about))}: {note}" for note, about in names.items()]
 
 
-def write(path: Path, results: Sequence[Result], seconds: float) -> None:
-    """Write ``path`` (.md or .json) whole or not at all."""
-    text = _json(results, seconds) if path.suffix == ".json" else _markdown(results, seconds)
+def write(path: Path, results: Sequence[Result], seconds: float, names: Sequence[str]) -> None:
+    """Write ``path`` (.md or .json) whole or not at all; ``names`` are those asked for, if any."""
+    if path.suffix == ".json":
+        text = _json(results, seconds)
+    else:
+        command = " ".join(["python -m benchmarks", *names, "--write docs/benchmarks.md"])
+        text = _markdown(results, seconds, command)
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
         file.write(text)
@@ -108,12 +112,18 @@ def _json(results: Sequence[Result], seconds: float) -> str:
     return json.dumps(page, indent=1) + "\n"
 
 
-def _markdown(results: Sequence[Result], seconds: float) -> str:
+def _markdown(results: Sequence[Result], seconds: float, command: str) -> str:
     facts = "; ".join(f"{key} {value}" for key, value in machine().items())
     rows = ["| " + " | ".join(COLUMNS) + " |", "| --- |" + " ---: |" * 6 + " --- |"]
     rows += ["| " + " | ".join(_cells(result)) + " |" for result in results]
     remarks = "\n".join(f"- {note}." for note in notes(results))
-    return _PAGE.format(facts=facts, seconds=round(seconds), table="\n".join(rows), notes=remarks)
+    return _PAGE.format(
+        command=command,
+        facts=facts,
+        seconds=round(seconds),
+        table="\n".join(rows),
+        notes=remarks,
+    )
 
 
 def _cpu() -> str:
@@ -128,7 +138,7 @@ def _cpu() -> str:
 
 _PAGE = """# Benchmarks
 
-Written by `python -m benchmarks --write docs/benchmarks.md`; do not edit by hand.
+Written by `{command}`; do not edit by hand.
 
 Measured on: {facts}. The whole run took {seconds} s.
 

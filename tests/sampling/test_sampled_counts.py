@@ -1,0 +1,213 @@
+"""`sampled_counts`: its laws at known global ranks, ties, several targets, bad input."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from laws import N_USERS, p_value, same_for_all
+
+import truerank as tr
+from truerank import InputError
+from truerank.sampling import sample, sample_size_of
+from truerank.schemes import Scheme, log_probability
+from truerank.scoring.dense import Dense
+from truerank.scoring.factors import Factors
+from truerank.scoring.function import Callable
+from truerank.scoring.task import prepare
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+@pytest.mark.parametrize(
+    ("n_items", "global_rank", "sample_size"),
+    [(5, 3, 4), (12, 2, 7), (12, 12, 12), (300, 40, 20), (300, 1, 50), (300, 150, 250)],
+)
+def test_ranks_are_hypergeometric_or_binomial(n_items, global_rank, sample_size, replacement):
+    scorer, test = same_for_all(n_items, global_rank)
+    counts = tr.sampled_counts(
+        scorer, test, sample_size=sample_size, replacement=replacement, seed=1
+    )
+    scheme = Scheme(replacement)
+    assert p_value(counts, scheme, global_rank, n_items, sample_size) > 1e-4
+
+
+def test_the_check_has_power():
+    """Samples without replacement are not binomial; a rank off by one shows too."""
+    scorer, test = same_for_all(60, 20)
+    counts = tr.sampled_counts(scorer, test, sample_size=30, seed=1)
+    assert p_value(counts, Scheme(False), 20, 60, 30) > 1e-4
+    assert p_value(counts, Scheme(True), 20, 60, 30) < 1e-4
+    assert p_value(counts, Scheme(False), 21, 60, 30) < 1e-4
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_training_items_leave_the_pool(replacement):
+    """Items 0, 2, ..., 18 are known to all: the target at 30 has 20 items above it, not 30."""
+    scorer, test = same_for_all(50, 31)
+    train = np.repeat(test[0], 10), np.tile(np.arange(0, 20, 2), N_USERS)
+    counts = tr.sampled_counts(
+        scorer, test, train=train, sample_size=12, replacement=replacement, seed=2
+    )
+    assert set(counts.n_items.tolist()) == {40}
+    assert p_value(counts, Scheme(replacement), 21, 40, 12) > 1e-4
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_random_ties_are_a_random_order_of_the_items(replacement):
+    """3 items above, 4 tied: the rank in the pool is 4 to 8, each alike, and the same for a user.
+
+    With replacement an item drawn twice goes above or below the target twice, as the law has it.
+    """
+    scores = np.array([3.0, 3, 3, 2, 2, 2, 2, 2, 1, 1])
+    scorer = Dense(np.broadcast_to(scores, (N_USERS, 10)))
+    test = np.arange(N_USERS), np.full(N_USERS, 5)
+    counts = tr.sampled_counts(
+        scorer, test, sample_size=6, ties="random", replacement=replacement, seed=3
+    )
+    assert p_value(counts, Scheme(replacement), np.arange(4, 9), 10, 6) > 1e-4
+
+
+def test_spread_ties_are_the_mean_over_random_ones():
+    """Without replacement the law is exact: hypergeometric, averaged over the tied ranks."""
+    scores = np.array([3.0, 2, 2, 2, 2, 1, 1])
+    scorer = Dense(np.broadcast_to(scores, (N_USERS, 7)))
+    test = np.arange(N_USERS), np.full(N_USERS, 2)
+    counts = tr.sampled_counts(scorer, test, sample_size=4, seed=4)
+    expected = np.exp(
+        log_probability(
+            Scheme(False), np.arange(2, 6), n_items=7, sample_size=4, sampled_rank=np.arange(1, 5)
+        )
+    ).mean(axis=1)
+    share = np.bincount(counts.sampled_rank, counts.weight)[1:] / N_USERS
+    # A spread weight varies less than a draw of the rank would.
+    assert np.abs(share - expected).max() < 4 * np.sqrt(0.25 / N_USERS)
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+@pytest.mark.parametrize("scorer_of", [Dense, lambda s: Factors(s[:, :1], np.ones((40, 1)))])
+def test_a_constant_scorer_has_every_rank_alike(scorer_of, replacement):
+    scorer = scorer_of(np.zeros((50, 40)))
+    test = np.arange(50), np.arange(50) % 40
+    for size in (2, 13, 40):
+        counts = tr.sampled_counts(scorer, test, sample_size=size, replacement=replacement)
+        assert counts.sampled_rank.tolist() == list(range(1, size + 1))
+        assert counts.weight == pytest.approx(np.full(size, 50 / size))
+        naive = tr.estimate(counts, "hr@10", estimator="naive")["hr@10"].value
+        assert naive == pytest.approx(float(Fraction(min(10, size), size)))
+
+
+@pytest.mark.parametrize(
+    ("ties", "expected"), [("optimistic", {1}), ("pessimistic", {9}), ("mid", {5})]
+)
+def test_other_ties(ties, expected):
+    scorer = Dense(np.zeros((20, 30)))
+    test = np.arange(20), np.arange(20)
+    counts = tr.sampled_counts(scorer, test, sample_size=9, ties=ties)
+    assert set(counts.sampled_rank.tolist()) == expected
+
+
+@pytest.mark.parametrize("ties", ["spread", "optimistic", "pessimistic", "mid"])
+def test_the_whole_pool_gives_exact_ranks(ties):
+    """Whole numbers: no rounding on either side. Several targets, pools that differ."""
+    rng = np.random.default_rng(0)
+    scorer = Factors(*(rng.integers(-3, 4, (n, 6)).astype(np.float32) for n in (60, 40)))
+    user = np.repeat(np.arange(60), 3)
+    chosen = np.stack([rng.permutation(40) for _ in range(60)])
+    test = user, chosen[:, :3].ravel()
+    known = chosen[:, 3:10]
+    for users in (np.arange(30), np.arange(30, 60)):
+        here = np.isin(user, users)
+        part = test[0][here], test[1][here]
+        n_known = 4 if users[0] else 7
+        train = np.repeat(users, n_known), known[users, :n_known].ravel()
+        pool = 40 - n_known - 2
+        sampled = tr.sampled_counts(scorer, part, train=train, sample_size=pool, ties=ties)
+        assert sampled == tr.exact_counts(scorer, part, train=train, ties=ties)
+
+
+def test_ids_of_items_and_users_may_be_numbers_or_text():
+    rng = np.random.default_rng(0)
+    factors = [rng.standard_normal((n, 4)) for n in (80, 60)]
+    users, items = rng.permutation(1000)[:80], rng.permutation(1000)[:60]
+    test = users, items[rng.integers(0, 60, 80)]
+    numbers = Factors(*factors, user_ids=users, item_ids=items)
+    texts = Factors(*factors, user_ids=users.astype(str), item_ids=items.astype(str))
+    as_text = tuple(part.astype(str) for part in test)
+    for options in ({}, {"negatives": "shared-block"}, {"ties": "random"}):
+        one = tr.sampled_counts(numbers, test, sample_size=20, seed=5, **options)
+        assert one == tr.sampled_counts(texts, as_text, sample_size=20, seed=5, **options)
+
+
+def test_num_negatives_do_not_count_the_target():
+    scorer, test = same_for_all(50, 10, n_users=100)
+    one = tr.sampled_counts(scorer, test, num_negatives=9)
+    assert one == tr.sampled_counts(scorer, test, sample_size=10)
+    assert set(one.sample_size.tolist()) == {10}
+    assert (sample_size_of(100, None), sample_size_of(None, 100)) == (100, 101)
+
+
+def test_several_targets_share_their_users_weight():
+    scorer, _ = same_for_all(50, 1, n_users=10)
+    user = np.array([0, 0, 0, 0, 1, 2])
+    counts = tr.sampled_counts(scorer, (user, np.array([1, 2, 3, 4, 5, 6])), sample_size=5)
+    assert counts.n_users == 3
+    assert counts.total_weight == pytest.approx(3)
+    assert set(counts.n_items.tolist()) == {47, 50}
+
+
+def test_a_model_asked_pair_by_pair_has_the_same_counts():
+    """And is asked for each pair once, the target with its negatives."""
+    scorer, test = same_for_all(80, 30, n_users=300)
+    asked = Callable(lambda users, items: -items.astype(float), n_items=80)
+    counts = tr.sampled_counts(asked, test, sample_size=20)
+    assert counts == tr.sampled_counts(scorer, test, sample_size=20)
+    assert asked.scored_pairs == 300 * 20
+
+
+def test_cost_is_reported(monkeypatch):
+    scorer, test = same_for_all(80, 2, n_users=300)
+    task = prepare(scorer, test)
+    for numba in ("0", "1"):
+        monkeypatch.setenv("TRUERANK_NUMBA", numba)
+        found = sample(scorer, task, ladder=(10, 20), ties="random")
+        assert (found.n_scored >= found.sample_size).all()
+        assert (found.n_scored <= found.sample_size + 1).all()
+
+
+def test_small_pools_are_named():
+    scorer, test = same_for_all(30, 10, n_users=8)
+    train = np.full(15, 6), np.arange(10, 25)
+    with pytest.raises(InputError, match=r"sample_size is 20, but 1 of 8 users .* user 6 .* 15"):
+        tr.sampled_counts(scorer, test, train=train, sample_size=20)
+    tr.sampled_counts(scorer, test, train=train, sample_size=20, replacement=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sample_size": 2.5}, "sample_size is 2.5"),
+        ({"num_negatives": "many"}, "num_negatives is 'many'"),
+        ({"sample_size": 5, "replacement": "yes"}, "replacement is 'yes'"),
+        ({"sample_size": 5, "negatives": None}, "unknown negatives None"),
+        ({"sample_size": 5, "negatives": "shared-blocks"}, "did you mean 'shared-block'"),
+        ({"sample_size": 5, "progress": 3}, "progress is 3"),
+        ({"sample_size": 5, "seed": "x"}, "seed is 'x'"),
+    ],
+)
+def test_bad_options(options, message):
+    scorer, test = same_for_all(30, 10, n_users=8)
+    with pytest.raises(InputError, match=message):
+        tr.sampled_counts(scorer, test, **options)
+
+
+def test_bad_scores():
+    def wrong_shape(users, items):
+        return np.zeros(3)
+
+    scorer, test = same_for_all(30, 10, n_users=8)
+    with pytest.raises(InputError, match="shape"):
+        tr.sampled_counts(Callable(wrong_shape, n_items=30), test, sample_size=5)
+    with pytest.raises(InputError, match="train"):
+        tr.sampled_counts(scorer, test, train=test, sample_size=5)
+    tr.sampled_counts(scorer, test, train=test, sample_size=5, keep_target=True)
