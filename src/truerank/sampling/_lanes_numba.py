@@ -41,7 +41,13 @@ def row_dot(_: Any, a: Any, row_a: Any, b: Any, row_b: Any) -> Any:
 
         first = product(_INT(0))
         step = _INT(size * LANES)
-        with _loop(builder, step, builder.mul(width, _INT(size)), step, [first]) as (offset, sums):
+        end = builder.mul(width, _INT(size))
+        last = builder.sub(end, _INT(2 * size * LANES))
+        with _loop(builder, step, last, _INT(3 * size * LANES), [first]) as (offset, sums):
+            for more in range(3):
+                shift = builder.add(offset, _INT(more * size * LANES))
+                sums[0] = builder.fadd(sums[0], product(shift))
+        with _loop(builder, offset, end, step, sums) as (offset, sums):
             sums[0] = builder.fadd(sums[0], product(offset))
         total = sums[0]
         lanes = LANES

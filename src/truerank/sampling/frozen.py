@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from truerank import tables
 from truerank._checks import IntArray
 from truerank.errors import InputError
-from truerank.sampling import streams
+from truerank.sampling import _ncf, streams
 from truerank.sampling._sizes import check_pools, sample_size_of
 from truerank.schemes import Scheme
 from truerank.scoring._ids import plain
@@ -27,8 +27,6 @@ from truerank.scoring.task import Task, prepare
 FORMAT_VERSION = 1
 _FORMAT_KEY = b"truerank.frozen_negatives"
 _DRAWS = 2**20  # at a time
-_PAIR = re.compile(r"\(\s*([^\s(),]+)\s*,\s*([^\s(),]+)\s*\)")
-_NUMBER = re.compile(r"-?[0-9]{1,18}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -163,13 +161,13 @@ class FrozenNegatives:
         spelled so. Say ``replacement=True`` if they were drawn with replacement; without, repeated
         negatives are an error.
         """
-        pairs, lists = _read_ncf(Path(path))
-        items = _ids([item for _, item in pairs] + [item for row in lists for item in row])
+        users, targets, negatives = _ncf.read(Path(path))
+        items = _ncf.ids([*targets, *itertools.chain.from_iterable(negatives)])
         found = cls(
-            _ids([user for user, _ in pairs]),
-            items[: len(pairs)],
-            _starts([len(row) for row in lists]),
-            items[len(pairs) :],
+            _ncf.ids(users),
+            items[: len(targets)],
+            _starts([len(row) for row in negatives]),
+            items[len(targets) :],
             Scheme(replacement).replacement,
             protocol={"source": Path(path).name},
         )
@@ -277,44 +275,6 @@ def _content(column: npt.NDArray[Any]) -> list[bytes]:
     texts = [text.encode() for text in column.tolist()]
     lengths = np.array([len(text) for text in texts], dtype="<i8")
     return [b"texts", lengths.tobytes(), b"".join(texts)]
-
-
-def _read_ncf(path: Path) -> tuple[list[tuple[str, str]], list[list[str]]]:
-    pairs: dict[tuple[str, str], int] = {}
-    lists = []
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        first, *negatives = line.rstrip("\r\t ").split("\t")
-        pair = _PAIR.fullmatch(first.strip())
-        if pair is None:
-            raise InputError(
-                f"{path}, line {number} begins with {first[:40]!r}; expected '(user,item)' and "
-                "then negatives, separated by tabs"
-            )
-        negatives = [item.strip() for item in negatives]
-        if not negatives or not all(negatives):
-            what = "an empty negative" if negatives else "no negatives"
-            raise InputError(f"{path}, line {number} has {what}")
-        key = (pair[1], pair[2])
-        if key in pairs:
-            raise InputError(f"{path}, line {number} repeats {first} of line {pairs[key]}")
-        pairs[key] = number
-        lists.append(negatives)
-    if not lists:
-        raise InputError(f"{path} is empty; there are no negatives in it")
-    return list(pairs), lists
-
-
-def _ids(texts: list[str]) -> npt.NDArray[Any]:
-    """Numbers if all texts spell one, else texts."""
-    if all(_NUMBER.fullmatch(text) for text in texts):
-        return np.array(texts, dtype=np.int64)
-    return np.array(texts, dtype=np.str_)
 
 
 def _check_repeated(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +22,7 @@ class Block:
     group: IntArray  # of the task, (n_users,)
     user: IntArray  # row of the user, (n_users,)
     row: IntArray  # test rows, layer by layer, (n_rows,)
+    place: IntArray  # which of the users each row is of, (n_rows,)
     offset: IntArray  # where layers begin in ``row``, and its length, (n_layers + 1,)
 
     @property
@@ -30,23 +30,28 @@ class Block:
         """The part of ``row`` that is each layer."""
         return [slice(*bounds) for bounds in itertools.pairwise(self.offset.tolist())]
 
-    @property
-    def place(self) -> IntArray:
-        """Which of the users each row is of, (n_rows,)."""
-        return np.concatenate([np.arange(n) for n in np.diff(self.offset)])
 
+class Blocks:
+    """The users of a task in the order of their number of targets, to be cut into blocks."""
 
-def blocks(task: Task, size: int) -> Iterator[Block]:
-    """Blocks of at most ``size`` users that cover the task."""
-    n_targets = np.bincount(task.group, minlength=task.n_users)
-    by_group = np.argsort(task.group, kind="stable")
-    order = np.argsort(-n_targets, kind="stable")
-    first = (np.cumsum(n_targets) - n_targets)[order]
-    n_targets = n_targets[order]
-    user = task.user[by_group[first]]
-    for begin in range(0, order.size, size):
-        here = slice(begin, begin + size)
-        n_layers = int(n_targets[begin])
-        n_users = np.searchsorted(-n_targets[here], -np.arange(n_layers))  # in each layer
-        row = np.concatenate([by_group[first[here][:n] + k] for k, n in enumerate(n_users)])
-        yield Block(order[here], user[here], row, np.append(0, np.cumsum(n_users)))
+    def __init__(self, task: Task) -> None:
+        n_targets = np.bincount(task.group, minlength=task.n_users)
+        self._by_group = np.argsort(task.group, kind="stable")
+        self._group = np.argsort(-n_targets, kind="stable")
+        self._first = (np.cumsum(n_targets) - n_targets)[self._group]
+        self._row = self._by_group[self._first]  # of the first target
+        self._user = task.user[self._row]
+        self._n_targets = n_targets[self._group]
+
+    def __getitem__(self, at: slice) -> Block:
+        """The block of these users."""
+        n_targets = self._n_targets[at]
+        row, place = self._row[at], np.arange(n_targets.size)
+        offset = np.array([0, row.size])
+        if n_targets[0] > 1:
+            n_users = np.searchsorted(-n_targets, -np.arange(n_targets[0]))  # in each layer
+            offset = np.append(0, np.cumsum(n_users))
+            first = self._first[at]
+            row = np.concatenate([self._by_group[first[:n] + k] for k, n in enumerate(n_users)])
+            place = np.concatenate([place[:n] for n in n_users])
+        return Block(self._group[at], self._user[at], row, place, offset)

@@ -6,6 +6,7 @@ Both give the same numbers. Scores are of shape (n_users, n_items), C-ordered.
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import sys
 import threading
@@ -29,23 +30,17 @@ _WORDS = 128  # of eight counters of one byte each, added up at a time: fewer th
 class Targets:
     """The targets of some users, in layers: the first of each, then the second of those with two...
 
-    In layer k the user of row r has target ``offset[k] + r``, if that is below ``offset[k + 1]``.
+    In layer k user r has target ``offset[k] + r``, if that is below ``offset[k + 1]``.
     A product within ``fixed + slope * |item|`` of the target's score may stand for a higher, an
     equal or a lower score; one without cannot.
     """
 
+    offset: IntArray  # (n_layers + 1,)
     score: FloatArray  # by lane_dot, (n_targets,)
     slope: FloatArray  # (n_targets,)
     fixed: FloatArray  # (n_targets,)
     above: IntArray  # counted so far, (n_targets,)
     tied: IntArray  # (n_targets,)
-    offset: IntArray  # (n_layers + 1,)
-
-    def part(self, at: slice, offset: IntArray) -> Targets:
-        """Some of the targets, in layers of their own; counts are shared."""
-        return Targets(
-            self.score[at], self.slope[at], self.fixed[at], self.above[at], self.tied[at], offset
-        )
 
 
 # (scores, first item, vectors of these items, their largest norm): count a tile. Tiles come in the
@@ -69,16 +64,17 @@ class Kernels(Protocol):
     def tally(
         self,
         targets: Targets,
+        first_user: int,
         users: FloatArray,
         left_out: IntArray,
         begin: IntArray,
         end: IntArray,
         width: int,
     ) -> Tally:
-        """What counts tiles of ``width`` items (the last may have fewer) for these targets.
+        """What counts tiles of ``width`` items (the last may have fewer) for some of the users.
 
-        ``users`` are the vectors of the rows, ``left_out[begin:end]`` the sorted items of each
-        that do not count.
+        These are ``first_user`` and those behind it, ``users`` their vectors and
+        ``left_out[begin:end]`` the sorted items of each that do not count.
         """
 
 
@@ -104,6 +100,7 @@ class Numpy:
     def tally(
         self,
         targets: Targets,
+        first_user: int,
         users: FloatArray,
         left_out: IntArray,
         begin: IntArray,
@@ -118,9 +115,10 @@ class Numpy:
                 here = slice(bound[tile], bound[tile + 1])
                 flat = row[here] * scores.shape[1] + (item[here] - first)
                 scores.reshape(-1)[flat] = -np.inf
-            for layer in range(targets.offset.size - 1):
-                at = slice(targets.offset[layer], targets.offset[layer + 1])
-                self._layer(targets, at, scores, users, items, norm)
+            for layer, end in itertools.pairwise((targets.offset + first_user).tolist()):
+                at = slice(layer, min(layer + users.shape[0], end - first_user))
+                if at.start < at.stop:
+                    self._layer(targets, at, scores, users, items, norm)
 
         return count
 
@@ -190,6 +188,7 @@ class Numba:
     def tally(
         self,
         targets: Targets,
+        first_user: int,
         users: FloatArray,
         left_out: IntArray,
         begin: IntArray,
@@ -203,6 +202,7 @@ class Numba:
                 scores,
                 first,
                 norm,
+                first_user,
                 users,
                 items,
                 left_out,

@@ -65,6 +65,7 @@ def tally(
     scores: Any,
     first: int,
     norm: float,
+    first_user: int,
     users: Any,
     items: Any,
     left_out: Any,
@@ -83,7 +84,7 @@ def tally(
     bounds = np.empty(2, dtype=scores.dtype)
     for row in range(scores.shape[0]):
         for layer in range(offset.size - 1):
-            pair = offset[layer] + row
+            pair = offset[layer] + first_user + row
             if pair >= offset[layer + 1]:
                 break
             doubt = fixed[pair] + slope[pair] * norm

@@ -9,7 +9,6 @@ of the `lane_dot` scores, whatever made the products, and equal items tie exactl
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -19,23 +18,22 @@ import numpy.typing as npt
 
 from truerank._checks import FloatArray, IntArray
 from truerank.scoring import _blas
-from truerank.scoring._blocks import Block, blocks
+from truerank.scoring._blocks import Block, Blocks
 from truerank.scoring._count import Kernels, Tally, Targets, kernels
 from truerank.scoring.factors import LANES, Factors, row_norms
 from truerank.scoring.task import Task
 
 USERS, ITEMS = 256, 4096  # the largest tile: 4 MB of float32
-_TOGETHER = 4  # blocks prepared at once, before products drive everything else out of the caches
+_TOGETHER = 8  # tiles of users prepared at once, before products drive all else from the caches
 
 
 def count(scorer: Factors, task: Task, advance: Callable[[int], None]) -> tuple[IntArray, IntArray]:
     """Pool items that score above each target, and those that tie with it, (n_rows,) each."""
     with _blas.one_thread() as workers:
-        # As many blocks for every worker.
-        rounds = -(-task.n_users // (USERS * workers))
-        work = list(blocks(task, -(-task.n_users // (rounds * workers))))
-        together = min(_TOGETHER, rounds)
-        portions = [work[i : i + together] for i in range(0, len(work), together)]
+        # Portions of users, as many for every worker.
+        rounds = -(-task.n_users // (USERS * _TOGETHER * workers))
+        size = -(-task.n_users // (rounds * workers))
+        portions = [slice(i, i + size) for i in range(0, task.n_users, size)]
         ranker = _Ranker(scorer, task, kernels(task.n_users * task.catalogue))
         if workers == 1:
             for n_rows in map(ranker, portions):
@@ -48,12 +46,13 @@ def count(scorer: Factors, task: Task, advance: Callable[[int], None]) -> tuple[
 
 
 class _Ranker:
-    """Counts for a few blocks of users at a time; may be called by several threads at once."""
+    """Counts for a portion of the users; may be called by several threads at once."""
 
     def __init__(self, scorer: Factors, task: Task, kernels: Kernels) -> None:
         self._users = scorer.user_factors
         self._items = scorer.item_factors
         self._task = task
+        self._blocks = Blocks(task)
         self._kernels = kernels
         self._spare: list[npt.NDArray[Any]] = []  # tiles not in use
         self._norm = [
@@ -63,45 +62,37 @@ class _Ranker:
         self.above = np.zeros(task.n_rows, dtype=np.int64)
         self.tied = np.zeros(task.n_rows, dtype=np.int64)
 
-    def __call__(self, portion: list[Block]) -> int:
-        row = np.concatenate([block.row for block in portion])
-        group = np.concatenate([block.group for block in portion])
-        vectors = self._users[np.concatenate([block.user for block in portion])]
-        begin, end = self._task.start[group], self._task.start[group + 1]
-        targets = self._targets(portion, row, vectors)
+    def __call__(self, portion: slice) -> int:
+        block = self._blocks[portion]
+        n_users = block.user.size
+        vectors = _rows(self._users, block.user)
+        targets = self._targets(block, vectors)
+        begin, end = self._task.start[block.group], self._task.start[block.group + 1]
         space = self._spare.pop() if self._spare else np.empty(USERS * ITEMS, vectors.dtype)
-        first_user = first_row = 0
-        for block in portion:
-            users = slice(first_user, first_user := first_user + block.user.size)
-            rows = slice(first_row, first_row := first_row + block.row.size)
+        step = -(-n_users // -(-n_users // USERS))
+        for first in range(0, n_users, step):
+            at = slice(first, first + step)
             tally = self._kernels.tally(
-                targets.part(rows, block.offset),
-                vectors[users],
-                self._task.left_out,
-                begin[users],
-                end[users],
-                ITEMS,
+                targets, first, vectors[at], self._task.left_out, begin[at], end[at], ITEMS
             )
-            self._rank(vectors[users], tally, space)
+            with np.errstate(all="ignore"):  # some libraries raise flags without cause
+                self._rank(vectors[at], tally, space)
         self._spare.append(space)
-        self.above[row], self.tied[row] = targets.above, targets.tied
-        return row.size
+        self.above[block.row], self.tied[block.row] = targets.above, targets.tied
+        return int(block.row.size)
 
     def _rank(self, vectors: FloatArray, tally: Tally, space: npt.NDArray[Any]) -> None:
         """Count the whole catalogue for these users, tile by tile."""
         for tile, first in enumerate(range(0, self._task.catalogue, ITEMS)):
             items = self._items[first : first + ITEMS]
             scores = space[: vectors.shape[0] * items.shape[0]].reshape(-1, items.shape[0])
-            with np.errstate(all="ignore"):  # some libraries raise flags without cause
-                np.matmul(vectors, items.T, out=scores)
+            np.matmul(vectors, items.T, out=scores)
             tally(scores, first, items, self._norm[tile])
 
-    def _targets(self, portion: list[Block], row: IntArray, vectors: FloatArray) -> Targets:
-        """The targets of all blocks, one after the other."""
-        first = itertools.accumulate((block.user.size for block in portion), initial=0)
-        user = np.concatenate([n + block.place for n, block in zip(first, portion, strict=False)])
-        norm = row_norms(vectors).astype(np.float64)[user]
-        score = self._kernels.scores(vectors, user, self._items, self._task.target[row])
+    def _targets(self, block: Block, vectors: FloatArray) -> Targets:
+        norm = row_norms(vectors).astype(np.float64)[block.place]
+        target = self._task.target[block.row]
+        score = self._kernels.scores(vectors, block.place, self._items, target)
         # |product - lane_dot| <= slope * |item|: up to d roundings there, d / LANES + log2(LANES)
         # + 1 here, each of half an epsilon of at most |user| |item|, and some room for those of
         # the bounds themselves. fixed: to round score +- doubt, and for underflow.
@@ -110,5 +101,12 @@ class _Ranker:
         slope = norm * (1.05 * (width + width / LANES + 8) * 0.5 * float(info.eps))
         fixed = np.abs(score).astype(np.float64) * float(info.eps) + 4 * width * float(info.tiny)
         fixed[norm == 0] = 0  # the scores of a user of zeros are 0 without doubt
-        above, tied = np.zeros((2, row.size), dtype=np.int64)
-        return Targets(score, slope, fixed, above, tied, np.array([0, row.size]))
+        above, tied = np.zeros((2, block.row.size), dtype=np.int64)
+        return Targets(block.offset, score, slope, fixed, above, tied)
+
+
+def _rows(array: npt.NDArray[Any], index: IntArray) -> npt.NDArray[Any]:
+    """``array[index]``, without a copy where rows follow each other."""
+    if (np.diff(index) == 1).all():
+        return array[index[0] : index[0] + index.size]
+    return np.asarray(array[index])

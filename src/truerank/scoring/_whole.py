@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from truerank._checks import FloatArray, IntArray
 from truerank.errors import InputError
-from truerank.scoring._blocks import Block, blocks
+from truerank.scoring._blocks import Block, Blocks
 from truerank.scoring._count import kernels
 from truerank.scoring._scorer import Scorer
 from truerank.scoring.task import Task
@@ -27,7 +27,9 @@ def count(scorer: Scorer, task: Task, advance: Callable[[int], None]) -> tuple[I
     inner = kernels(task.n_users * task.catalogue)
     above = np.zeros(task.n_rows, dtype=np.int64)
     tied = np.zeros(task.n_rows, dtype=np.int64)
-    for block in blocks(task, size):
+    users = Blocks(task)
+    for begin in range(0, task.n_users, size):
+        block = users[begin : begin + size]
         scores, target = score(scorer, task, block)
         over, equal = np.zeros((2, block.row.size), dtype=np.int64)
         for layer in block.layers:
