@@ -6,12 +6,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import scipy.sparse
 from libraries import check_consistent
 
 from truerank.errors import InputError, MissingExtraError
 from truerank.scoring.adapters import _rows, from_implicit, from_lenskit, from_recbole
-from truerank.scoring.adapters._rows import Rows, item_item, unscored_last
+from truerank.scoring.adapters._rows import Rows, unscored_last
 
 
 def test_importing_the_adapters_imports_no_library():
@@ -39,21 +38,6 @@ def test_wrong_rows_are_an_error_with_the_models_name():
         scorer.score_all(np.array([0, 1]))
     with pytest.raises(InputError, match="a model knows 1 items"):
         Rows(lambda users: users, who="a model", n_users=12, n_items=1)
-
-
-@pytest.mark.parametrize("sparse", [True, False])
-def test_item_item_sums_the_weights_of_a_users_items(sparse):
-    rng = np.random.default_rng(0)
-    user_items = np.round(rng.random((5, 6)) * (rng.random((5, 6)) < 0.5), 2)
-    weights = rng.standard_normal((6, 6))
-    given = scipy.sparse.csr_matrix(weights) if sparse else weights
-    scorer = item_item(scipy.sparse.coo_matrix(user_items), given, who="a model")
-    by_hand = [
-        [sum(user_items[u, j] * weights[j, i] for j in range(6)) for i in range(6)]
-        for u in range(5)
-    ]
-    np.testing.assert_allclose(scorer.score_all(np.arange(5)), by_hand)
-    check_consistent(scorer)
 
 
 def test_items_without_a_score_come_last_in_their_row_and_tie():

@@ -93,7 +93,7 @@ def test_factors_with_many_ties(dtype, n_test):
 
 @BOTH
 @pytest.mark.usefixtures("numba")
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8, bool])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8])
 def test_dense_with_many_ties(dtype, monkeypatch):
     monkeypatch.setattr(_whole, "_SCORES", 500)  # several blocks
     rng = np.random.default_rng(2)
@@ -408,9 +408,9 @@ def test_a_target_without_a_score_is_named():
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (np.zeros((3, 7)), r"Wrong returned scores of shape \(3, 7\); expected \(3, 8\)"),
+        (np.zeros((3, 7)), r"Wrong returned shape \(3, 7\); expected \(3, 8\)"),
         (np.zeros(8), r"shape \(8,\)"),
-        ([["high"] * 8] * 3, "no array of numbers"),
+        ([["high"] * 8] * 3, "Wrong returned <U4"),
         ([[1.0], [2.0, 3.0]], "no array of numbers"),
         (None, "Wrong returned"),
     ],

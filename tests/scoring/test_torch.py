@@ -138,8 +138,8 @@ def test_whole_numbers_and_short_floats_are_scores():
         (lambda u, i: u.float()[:-1], r"returned shape \(63,\); expected \(64,\)"),
         (lambda u, i: torch.zeros(64, 2), r"returned shape \(64, 2\)"),
         (lambda u, i: torch.where(i == 3, torch.nan, 1.0), "NaN or infinite"),
-        (lambda u, i: u > i, "returned torch.bool"),
-        (lambda u, i: u * 1j, "returned torch.complex"),
+        (lambda u, i: u > i, "returned bool"),
+        (lambda u, i: u * 1j, "returned complex64"),
     ],
 )
 def test_a_wrong_answer_is_an_input_error(answer, message):

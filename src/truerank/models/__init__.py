@@ -14,7 +14,6 @@ from truerank.models.ease import EASE
 from truerank.models.ials import IALS, FittedFactors
 from truerank.models.item_knn import ItemKNN
 from truerank.models.popularity import Popularity
-from truerank.models.weights import ItemWeights
 
 __all__ = [
     "ALS",
@@ -22,7 +21,6 @@ __all__ = [
     "IALS",
     "FittedFactors",
     "ItemKNN",
-    "ItemWeights",
     "Model",
     "Popularity",
 ]

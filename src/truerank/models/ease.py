@@ -14,8 +14,8 @@ from scipy.linalg import lapack
 from truerank import _checks
 from truerank.errors import InputError
 from truerank.models._base import Interactions, Model
-from truerank.models.weights import ItemWeights
 from truerank.progress import Progress, reporting
+from truerank.scoring.weights import ItemWeights
 
 _BLOCK = 1024  # rows worked on at a time
 

@@ -12,8 +12,8 @@ from scipy import sparse
 from truerank import _checks
 from truerank._checks import FloatArray
 from truerank.models._base import Interactions, Model
-from truerank.models.weights import ItemWeights
 from truerank.progress import Progress, reporting
+from truerank.scoring.weights import ItemWeights
 
 _BLOCK = 2**22  # similarities worked on at a time
 _DENSE = 0.25  # a matrix fuller than this is faster (and not much larger) as an array

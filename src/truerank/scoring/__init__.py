@@ -1,7 +1,8 @@
 """Models as scorers, and their exact ranks.
 
-`Factors` (vectors), `Dense` (a matrix of scores), `Callable` (any function), `Torch` (a module) and
-`adapters` for other libraries; each loads what it needs when it is first used.
+`Factors` (vectors), `Dense` (a matrix of scores), `ItemWeights` (a history times weights between
+items), `Callable` (any function), `Torch` (a module) and `adapters` for other libraries; each loads
+what it needs when it is first used.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ if TYPE_CHECKING:
     from truerank.scoring.factors import Factors
     from truerank.scoring.function import Callable
     from truerank.scoring.torch import Torch
+    from truerank.scoring.weights import ItemWeights
 
-__all__ = ["Callable", "Dense", "Factors", "Scorer", "Torch", "adapters"]
+__all__ = ["Callable", "Dense", "Factors", "ItemWeights", "Scorer", "Torch", "adapters"]
 
 _HOMES = {
     "Callable": "function",
     "Dense": "dense",
     "Factors": "factors",
+    "ItemWeights": "weights",
     "Scorer": "_scorer",
     "Torch": "torch",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -38,21 +39,43 @@ class Scorer(ABC):
         return self.score(users, np.broadcast_to(every, (users.size, self.n_items)))
 
 
-def checked(scores: Any, shape: tuple[int, int], who: str) -> FloatArray:
-    """``scores`` as a float array of ``shape`` without NaN or infinities, or an InputError."""
-    try:
-        array = np.asarray(scores)
-        if array.dtype.kind not in "iufb":
-            array = array.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{who} returned something that is no array of numbers: {error}") from None
-    if array.shape != shape:
-        raise InputError(f"{who} returned shape {array.shape}; expected {shape}")
+def checked(
+    scores: Any,
+    shape: tuple[int, ...],
+    who: str,
+    *,
+    where: Callable[[tuple[int, ...]], str] = "at {}".format,
+) -> FloatArray:
+    """``scores`` as `real_numbers`, or an InputError if one is NaN or infinite.
+
+    ``where`` says in words which score is the one at an index.
+    """
+    array = real_numbers(scores, shape, who)
     bad = ~np.isfinite(array)
     if bad.any():
-        row, column = (int(i[0]) for i in np.nonzero(bad))
+        first = tuple(int(at[0]) for at in np.nonzero(bad))
         raise InputError(
             f"{who} returned {int(bad.sum())} scores that are NaN or infinite, the first "
-            f"({array[row, column]}) in row {row}, column {column}; such scores cannot be ranked"
+            f"({array[first]}) {where(first)}; such scores cannot be ranked"
         )
-    return array if array.dtype.kind == "f" else array.astype(np.float64)
+    return array
+
+
+def real_numbers(scores: Any, shape: tuple[int, ...], who: str) -> FloatArray:
+    """``scores`` as float32 (if they are) or float64, of ``shape``, or an InputError."""
+    try:
+        array = np.asarray(scores)
+    except Exception as error:  # a torch tensor with a gradient raises RuntimeError
+        raise InputError(
+            f"{who} returned a {type(scores).__name__} that is no array of numbers: {error}"
+        ) from error
+    # Nothing is converted: texts, truth values and dates that turn into numbers are mistakes.
+    if array.dtype.kind not in "iuf" or np.ma.is_masked(scores):
+        masked = "masked " if np.ma.is_masked(scores) else ""
+        raise InputError(
+            f"{who} returned {masked}{array.dtype} ({type(scores).__name__}); scores are whole "
+            "numbers or floats"
+        )
+    if array.shape != shape:
+        raise InputError(f"{who} returned shape {array.shape}; expected {shape}")
+    return array if array.dtype == np.float32 else array.astype(np.float64, copy=False)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from truerank._checks import FloatArray, IntArray
 from truerank.errors import InputError
 from truerank.scoring._blocks import Block, Blocks
 from truerank.scoring._count import kernels
-from truerank.scoring._scorer import Scorer
+from truerank.scoring._scorer import Scorer, real_numbers
 from truerank.scoring.task import Task
 
 _SCORES = 2**22  # held at a time: 32 MB of float64
@@ -41,9 +39,9 @@ def count(scorer: Scorer, task: Task, advance: Callable[[int], None]) -> tuple[I
 
 def _catalogue(scorer: Scorer, task: Task, block: Block) -> tuple[FloatArray, FloatArray]:
     """Scores of all items, -inf for those that do not count, and of the targets."""
-    shape = (block.user.size, task.catalogue)
+    who, shape = type(scorer).__name__, (block.user.size, task.catalogue)
     # A copy: the array may be the scorer's own.
-    scores = _numbers(scorer.score_all(block.user), shape, scorer).copy()
+    scores = real_numbers(scorer.score_all(block.user), shape, who).copy()
     target = scores[block.place, task.target[block.row]]
     _check_targets(scorer, task, block, target)
     user, item = task.left_out_of(block.row[block.layers[0]])
@@ -69,10 +67,10 @@ def _candidates(scorer: Scorer, task: Task, block: Block) -> tuple[FloatArray, F
     first = np.cumsum(length) - length
     items = np.repeat(item[first + length - 1][:, None], length.max(), axis=1)
     items[user, np.arange(code.size) - first[user]] = item
-    step = max(1, _ASKED // block.user.size)
+    who, step = type(scorer).__name__, max(1, _ASKED // block.user.size)
     scores = np.concatenate(
         [
-            _numbers(scorer.score(block.user, part), part.shape, scorer)
+            real_numbers(scorer.score(block.user, part), part.shape, who)
             for part in (items[:, i : i + step] for i in range(0, items.shape[1], step))
         ],
         axis=1,
@@ -84,22 +82,6 @@ def _candidates(scorer: Scorer, task: Task, block: Block) -> tuple[FloatArray, F
     scores[at] = -np.inf
     scores[np.arange(items.shape[1]) >= length[:, None]] = -np.inf
     return scores, target
-
-
-def _numbers(scores: Any, shape: tuple[int, ...], scorer: Scorer) -> npt.NDArray[Any]:
-    """``scores`` as float32 or float64, of this shape."""
-    who = type(scorer).__name__
-    try:
-        array = np.asarray(scores)
-        if array.dtype.kind == "c":
-            raise TypeError("it is complex")
-        if array.dtype != np.float32:
-            array = array.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{who} returned something that is no array of numbers: {error}") from None
-    if array.shape != shape:
-        raise InputError(f"{who} returned scores of shape {array.shape}; expected {shape}")
-    return array
 
 
 def _check_targets(scorer: Scorer, task: Task, block: Block, target: FloatArray) -> None:

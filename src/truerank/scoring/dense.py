@@ -9,7 +9,7 @@ import numpy as np
 from truerank._checks import FloatArray, IntArray
 from truerank.errors import InputError
 from truerank.scoring._ids import Ids
-from truerank.scoring._scorer import Scorer, checked
+from truerank.scoring._scorer import Scorer, checked, real_numbers
 
 
 class Dense(Scorer):
@@ -32,7 +32,7 @@ class Dense(Scorer):
             raise InputError(f"scores cannot be read as a matrix: {error}") from None
         if array.ndim != 2 or 0 in array.shape or array.shape[1] < 2:
             raise InputError(f"scores has shape {array.shape}; expected (n_users, n_items >= 2)")
-        if array.dtype.kind not in "iufb":
+        if array.dtype.kind not in "iuf":
             raise InputError(f"scores is of type {array.dtype}; it must hold numbers")
         self.scores = array
         self.user_ids = Ids("user", array.shape[0], user_ids)
@@ -42,4 +42,6 @@ class Dense(Scorer):
         return checked(self.scores[users[:, None], items], items.shape, "the score matrix")
 
     def score_all(self, users: IntArray) -> FloatArray:
-        return np.asarray(self.scores[users])
+        # Not `checked`: scores of items that are left out may be anything.
+        shape = (users.size, self.n_items)
+        return real_numbers(self.scores[users], shape, "the score matrix")

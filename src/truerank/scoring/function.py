@@ -183,25 +183,12 @@ class Callable(Scorer):
     def _checked(
         self, answer: Any, user_ids: npt.NDArray[Any], item_ids: npt.NDArray[Any]
     ) -> npt.NDArray[np.float64]:
+        def pair(at: tuple[int, ...]) -> str:
+            return f"for user {user_ids[at[0]]}, item {item_ids[at]}"
+
         who = f"the scoring function, asked for {_some(user_ids, 'user')},"
-        try:
-            array = np.asarray(answer)
-            if array.dtype.kind == "O" and answer is not None:
-                array = array.astype(np.float64)
-        except Exception as error:  # a torch tensor with a gradient raises RuntimeError
-            raise InputError(f"{who} returned a {type(answer).__name__}: {error}") from error
-        if array.dtype.kind not in "iufb" or np.ma.is_masked(answer):
-            raise InputError(
-                f"{who} returned {type(answer).__name__} of {array.dtype}; scores are numbers"
-            )
-        try:
-            return checked(array, item_ids.shape, who).astype(np.float64)
-        except InputError as error:
-            if array.shape != item_ids.shape:
-                raise
-            row, column = (int(at[0]) for at in np.nonzero(~np.isfinite(array)))
-            pair = f"user {user_ids[row]}, item {item_ids[row, column]}"
-            raise InputError(f"{error} (the first: {pair})") from None
+        scores = checked(answer, item_ids.shape, who, where=pair)
+        return scores.astype(np.float64, copy=False)
 
     def _kept(self) -> str:
         if self._cache is None:

@@ -117,17 +117,12 @@ class Torch(Scorer):
             ) from error
         if not isinstance(answer, self._torch.Tensor):
             raise InputError(f"{who} returned a {type(answer).__name__}; expected a tensor")
-        if answer.is_complex() or answer.dtype == self._torch.bool:
-            raise InputError(f"{who} returned {answer.dtype}; scores are real numbers")
         array = answer.detach().to("cpu")
         if array.dtype in (self._torch.float16, self._torch.bfloat16):
             array = array.float()  # numpy has no bfloat16
-        flat = array.numpy()
-        if len(shape) == 1 and flat.shape == (shape[0], 1):
-            flat = flat[:, 0]
-        if flat.shape != shape:
-            raise InputError(f"{who} returned shape {flat.shape}; expected {shape}")
-        return checked(flat.reshape(shape[0], -1), (shape[0], flat[0].size), who).reshape(shape)
+        if len(shape) == 1 and array.shape == (shape[0], 1):
+            array = array[:, 0]
+        return checked(array, shape, who)
 
 
 @contextlib.contextmanager

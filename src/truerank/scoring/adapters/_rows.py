@@ -56,32 +56,6 @@ class Rows(Scorer):
         return checked(self._rows(users), (users.size, self.n_items), self._who)
 
 
-def item_item(
-    user_items: Any, weights: Any, *, who: str, user_ids: Any = None, item_ids: Any = None
-) -> Rows:
-    """score(u, i) = sum over the user's items j of user_items[u, j] * weights[j, i]."""
-    n_items = weights.shape[0]
-    if weights.shape != (n_items, n_items) or user_items.shape[1] != n_items:
-        raise InputError(
-            f"user_items has shape {user_items.shape} and {who} has weights of shape "
-            f"{weights.shape}; they must be about the same items"
-        )
-    user_items = user_items.tocsr()
-
-    def rows(users: IntArray) -> npt.NDArray[Any]:
-        product = user_items[users] @ weights
-        return np.asarray(product.toarray() if hasattr(product, "toarray") else product)
-
-    return Rows(
-        rows,
-        who=who,
-        n_users=user_items.shape[0],
-        n_items=n_items,
-        user_ids=user_ids,
-        item_ids=item_ids,
-    )
-
-
 def unscored_last(scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """``scores`` (B, N) with NaN, for items without a score, put below each row's lowest score."""
     missing = np.isnan(scores)

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from truerank.errors import InputError
 from truerank.scoring._scorer import Scorer
-from truerank.scoring.adapters._rows import item_item
 from truerank.scoring.factors import Factors
+from truerank.scoring.weights import ItemWeights
 
 
 def from_implicit(
@@ -43,7 +43,12 @@ def from_implicit(
                 f"{who} scores by the user's own items: give the sparse matrix user_items, "
                 "(n_users, n_items), as for model.recommend"
             )
-        return item_item(user_items, similarity, who=who, user_ids=user_ids, item_ids=item_ids)
+        if user_items.shape[1] != similarity.shape[0]:
+            raise InputError(
+                f"user_items has {user_items.shape[1]} items; {who} was fitted on "
+                f"{similarity.shape[0]}"
+            )
+        return ItemWeights(user_items, similarity, user_ids=user_ids, item_ids=item_ids)
     users, items = getattr(model, "user_factors", None), getattr(model, "item_factors", None)
     if users is None or items is None:
         raise InputError(

@@ -11,8 +11,9 @@ import numpy.typing as npt
 from truerank._checks import IntArray
 from truerank.errors import InputError
 from truerank.scoring._scorer import Scorer
-from truerank.scoring.adapters._rows import Rows, item_item, unscored_last
+from truerank.scoring.adapters._rows import Rows, unscored_last
 from truerank.scoring.factors import Factors
+from truerank.scoring.weights import ItemWeights
 
 
 def from_rectools(model: Any, dataset: Any) -> Scorer:
@@ -44,7 +45,7 @@ def from_rectools(model: Any, dataset: Any) -> Scorer:
     similarity = getattr(getattr(model, "model", None), "similarity", None)
     if similarity is not None:
         user_items = dataset.get_user_item_matrix(include_weights=True)
-        return item_item(user_items, similarity, who=who, user_ids=user_ids, item_ids=item_ids)
+        return ItemWeights(user_items, similarity, user_ids=user_ids, item_ids=item_ids)
 
     def rows(users: IntArray) -> npt.NDArray[Any]:
         return _recommended(model, dataset, users, item_ids, who)

@@ -5,14 +5,19 @@ import pytest
 from scipy import sparse
 
 from truerank.errors import InputError
-from truerank.models import ItemWeights, weights
+from truerank.scoring import weights
+from truerank.scoring.weights import ItemWeights
 
 
 @pytest.fixture
-def parts(small):
-    square = np.random.default_rng(3).standard_normal((25, 25)).astype(np.float32)
+def parts():
+    """40 users and 25 items; user 3 has nothing and nobody has item 7."""
+    rng = np.random.default_rng(3)
+    history = (rng.random((40, 25)) < 0.2) * rng.integers(1, 4, (40, 25))
+    history[3] = history[:, 7] = 0
+    square = rng.standard_normal((25, 25)).astype(np.float32)
     square[np.abs(square) < 0.5] = 0.0
-    return sparse.csr_array(small), square
+    return sparse.csr_array(history), square
 
 
 @pytest.mark.parametrize(
@@ -35,6 +40,17 @@ def test_pairs_do_not_depend_on_blocks(parts, monkeypatch, block):
     expected = scorer.score_all(users)[np.arange(70)[:, None], items]
     monkeypatch.setattr(weights, "_BLOCK", block)
     np.testing.assert_array_equal(scorer.score(users, items), expected)
+
+
+@pytest.mark.parametrize("kind", [sparse.coo_matrix, sparse.csc_array, sparse.csr_matrix])
+def test_the_weights_of_a_users_items_are_summed(parts, kind):
+    history, square = parts[0].toarray(), parts[1]
+    by_hand = [
+        [sum(history[u, j] * float(square[j, i]) for j in range(25)) for i in range(25)]
+        for u in range(40)
+    ]
+    scores = ItemWeights(kind(history), square).score_all(np.arange(40))
+    np.testing.assert_allclose(scores, by_hand, rtol=1e-5, atol=1e-5)
 
 
 def test_whole_numbers_are_weights_too():
