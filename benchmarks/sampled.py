@@ -9,14 +9,17 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from benchmarks._race import Result, race
-from truerank.data import synthetic
+from truerank import models
 from truerank.sampling import SharedBlocks, _fused, sample
 from truerank.sampling._design import Sampled
 from truerank.scoring import exact
@@ -29,12 +32,14 @@ LADDER = (100, 200, 400, 800, 1600, 3200)
 LEFT_OUT = 20  # training items a user
 BLOCK = 512  # users at a time of the reference, its best
 ROUNDS = 5
+BREAK_EVEN_USERS = 4_000
 REDRAWS = 400
 THAN_NUMPY = 8.0  # on two cores
 THAN_EXACT = 30.0
 WITHOUT_REPLACEMENT = 1.5  # times as long as with
 SHARED = 3.0
 MEGABYTES = 300.0
+ML_1M = Path(__file__).parents[2] / "shared" / "data" / "ml-1m"
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class Size:
         return f"{self.users:,} x {self.items:,}"
 
 
-MIDDLE, LARGE, SMALL = Size(30_000, 40_000), Size(20_000, 200_000), Size(6_040, 3_706)
+MIDDLE, LARGE = Size(30_000, 40_000), Size(20_000, 200_000)
 MEMORY_OF = ("per-user", "shared-block", "adaptive", "per-user without numba")
 
 
@@ -56,6 +61,8 @@ def run() -> Iterator[Result]:
     """Speed, memory, and the standard deviation under shared negatives."""
     yield from _speed(MIDDLE, goals=True)
     yield from _speed(LARGE, goals=False)
+    for n_negatives in (99, 999):
+        yield _break_even(n_negatives)
     for mode in MEMORY_OF:
         yield _memory(mode)
     yield from _scatter()
@@ -171,6 +178,41 @@ def _speed(size: Size, *, goals: bool) -> Iterator[Result]:
     yield line("without", "without", "exact", "exact ranks", THAN_EXACT)
 
 
+def _break_even(n_negatives: int) -> Result:
+    """The number of items from which sampling is faster than exact ranks."""
+    seconds: list[tuple[int, float, float]] = []
+    n_items = 2 * n_negatives
+    while not seconds or seconds[-1][1] < seconds[-1][2] or len(seconds) < 2:
+        n_items = int(n_items * 1.5)
+        scorer, test, train = data(Size(BREAK_EVEN_USERS, n_items))
+        task = prepare(scorer, test, train=train)
+        best = race(
+            {
+                "sampled": functools.partial(draw, scorer, task, ladder=(n_negatives + 1,)),
+                "exact": functools.partial(_exact_on_one, scorer, task),
+            },
+            rounds=ROUNDS,
+        )
+        seconds.append((n_items, best["exact"].seconds, best["sampled"].seconds))
+    (low, *below), (high, *above) = seconds[-2:]
+    # Where the logarithm of the ratio crosses 0.
+    before, after = (np.log(exact_ / sampled_) for exact_, sampled_ in (below, above))
+    items = float(np.exp(np.interp(0.0, [before, after], np.log([low, high]))))
+    return Result(
+        f"break-even of {n_negatives} negatives, without replacement",
+        items,
+        None,
+        "exact ranks",
+        unit="items",
+        note="from this many items on sampling takes less time; one thread, 64 dimensions",
+    )
+
+
+def _exact_on_one(scorer: Factors, task: Task) -> object:
+    with mock.patch.dict(os.environ, {_fused.SWITCH: "1"}), threadpool_limits(1, "blas"):
+        return exact.count(scorer, task, progress=False)
+
+
 # Imports, data and a small run come first, so that the rest is what sampling itself takes.
 _CHILD = """
 import json, sys
@@ -214,20 +256,20 @@ def _memory(mode: str) -> Result:
 
 
 def _scatter() -> Iterator[Result]:
-    """Standard deviation of the sampled hit ratio at 10, in parts per million."""
-    world = synthetic.catalogue(n_users=SMALL.users, n_items=SMALL.items)
-    for model in synthetic.models(world):
-        if model.name == "specialist":  # guesses for most users: nothing in common to share
-            continue
-        scorer = Factors(
-            model.user_factors.astype(np.float32), model.item_factors.astype(np.float32)
-        )
-        task = prepare(scorer, (np.arange(SMALL.users), world.targets))
-        alone = _deviation(scorer, task, None)
+    """Standard deviation of the sampled hit ratio at 10 on ml-1m, in parts per million."""
+    if not ML_1M.exists():
+        print(f"  scatter of HR@10: skipped, there is no {ML_1M}")
+        return
+    train, test = (pq.read_table(ML_1M / f"{part}.parquet") for part in ("train", "test"))
+    ials = replace(models.IALS.kr20_x(), iterations=20, tolerance=None)
+    model = ials.fit(train, item_ids=test["item_id"])
+    tasks = {"left out": prepare(model, test, train=train), "kept": prepare(model, test)}
+    for training, task in tasks.items():
+        alone = _deviation(model, task, None)
         for users in (64, 256):
-            shared = _deviation(scorer, task, users)
+            shared = _deviation(model, task, users)
             yield Result(
-                f"scatter of HR@10, {SMALL}, {model.name}, blocks of {users}",
+                f"scatter of HR@10, ml-1m, iALS, training items {training}, blocks of {users}",
                 shared * 1e6,
                 alone * 1e6,
                 "each user its own negatives",

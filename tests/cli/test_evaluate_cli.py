@@ -82,6 +82,21 @@ def test_counts_are_saved_and_read_again(folder):
     assert json.loads(again.stdout)["results"] == json.loads(done.stdout)["results"]
 
 
+def test_negatives_of_a_file(folder):
+    users, targets = (column.to_pylist() for column in pq.read_table(folder / "test.parquet"))
+    others = [[item for item in range(290, 300) if item != target] for target in targets]
+    lines = [
+        "\t".join([f"({user},{target})", *map(str, items)])
+        for user, target, items in zip(users, targets, others, strict=True)
+    ]
+    (folder / "test.negative").write_text("\n".join(lines))
+    done = run(folder, "evaluate", *FACTORS, *DATA[:2], "--negatives", "test.negative", "--json")
+    assert done.returncode == 0, done.stderr
+    protocol = json.loads(done.stdout)["protocol"]
+    assert protocol["reason"] == "fixed: the negatives are frozen"
+    assert set(protocol["sample_sizes"]) <= {10, 11}
+
+
 def test_a_cached_scorer_is_not_asked_twice(folder):
     model = ("--scorer", "my_model:score", "--items", "items.parquet")
     cache = ("--cache", "scored", "--name", "v1", "--mode", "fixed", "--num-negatives", "10")
@@ -105,6 +120,7 @@ def test_a_cached_scorer_is_not_asked_twice(folder):
         (("--scorer", "my_model:score"), "--items is missing"),
         (("--scorer", "no_such:f", "--items", "items.parquet"), "cannot import no_such"),
         ((*FACTORS, "--mode", "magic"), "unknown sampler"),
+        ((*FACTORS, "--negatives", "own"), "neither per-user or shared-block nor a file"),
         ((*FACTORS, "--users", "5000"), "users is 5000"),
         ((*FACTORS, "--save-counts", "x.csv"), "ending .parquet"),
         ((*FACTORS, "--cache", "x"), "--cache goes with --scorer"),

@@ -61,7 +61,9 @@ def test_auto_is_exact_when_that_is_quick(case):
 def test_auto_samples_when_exact_is_slow(case, monkeypatch):
     model, test, train = case
     monkeypatch.setattr(auto, "QUICK", 0.0)
-    monkeypatch.setattr(auto, "_seconds", lambda scorer, task, *, exact: 1e6 if exact else 1e-6)
+    monkeypatch.setattr(
+        auto, "_seconds", lambda scorer, task, negatives=None: 1e6 if negatives is None else 1e-6
+    )
     result = tr.evaluate(model, test, train=train, metrics="recall@50", error=0.1)
     assert result.protocol["mode"] in ("fixed", "adaptive")
     assert "predicted error of recall@50" in result.protocol["reason"]
@@ -70,6 +72,37 @@ def test_auto_samples_when_exact_is_slow(case, monkeypatch):
     impossible = tr.evaluate(model, test, train=train, metrics="recall@1", error=1e-6)
     assert impossible.protocol["mode"] == "exact"
     assert "no sample reaches" in impossible.protocol["reason"]
+
+
+@pytest.mark.parametrize(("faster", "kind"), [(1.0, "per-user"), (100.0, "shared-block")])
+def test_auto_shares_negatives_where_their_speed_outweighs_their_scatter(
+    case, monkeypatch, faster, kind
+):
+    model, test, train = case
+    seconds = {None: 1e6, "per-user": 1e-6, "shared-block": 1e-6 / faster}
+    monkeypatch.setattr(auto, "QUICK", 0.0)
+    monkeypatch.setattr(auto, "_seconds", lambda scorer, task, kind=None: seconds[kind])
+    ask = {"train": train, "metrics": "recall@50", "error": 0.15}
+    result = tr.evaluate(model, test, **ask)
+    assert result.protocol["negatives"] == kind
+    assert ("shared by blocks" in result.protocol["reason"]) == (kind == "shared-block")
+    assert (result.counts.replicate.max() > 0) == (kind == "shared-block")
+    own = tr.evaluate(model, test, negatives="per-user", **ask)
+    assert own.protocol["negatives"] == "per-user"
+
+
+def test_frozen_negatives_are_the_sample(case):
+    model, test, train = case
+    frozen = tr.sampling.freeze(model, test, train=train, num_negatives=60, seed=4)
+    result = tr.evaluate(model, test, train=train, negatives=frozen, metrics="recall@50")
+    plain = tr.sampled_counts(model, test, train=train, num_negatives=60, seed=4)
+    assert result.counts == plain
+    assert result.protocol["sample_sizes"] == [61]
+    assert result.protocol["negatives_hash"] == frozen.hash
+    with pytest.raises(InputError, match="adaptive samples continue"):
+        tr.evaluate(model, test, train=train, negatives=frozen, sampler="adaptive")
+    with pytest.raises(InputError, match="sample_size is 50"):
+        tr.evaluate(model, test, train=train, negatives=frozen, sample_size=50)
 
 
 def test_a_budget_is_kept(case):

@@ -190,6 +190,16 @@ def evaluate(
             rich_help_panel=HOW,
         ),
     ] = False,
+    negatives: Annotated[
+        str | None,
+        typer.Option(
+            "--negatives",
+            metavar="KIND|FILE",
+            help="per-user, shared-block, or a file of frozen ones: .parquet, or lines "
+            "'(user,item) negative ...' separated by tabs.",
+            rich_help_panel=HOW,
+        ),
+    ] = None,
     ties: Annotated[
         str | None,
         typer.Option(
@@ -268,6 +278,7 @@ def evaluate(
         hits=hits,
         replacement=replacement,
         ties=ties,
+        negatives=_negatives(negatives, replacement=replacement),
         users=users,
         stratified=stratified,
         error=error,
@@ -292,6 +303,21 @@ def _print(found: Evaluation, kind: str, wanted: Any, chosen: Mapping[str, Any])
             f"{cost['seconds']:.1f} s\n"
         )
     _output.emit(text)
+
+
+def _negatives(given: str | None, *, replacement: bool) -> Any:
+    """What --negatives names: a kind, or the frozen ones of a file."""
+    from truerank import sampling
+
+    if given is None or given in sampling.NEGATIVES:
+        return given
+    path = Path(given)
+    if not path.exists():
+        kinds = " or ".join(sampling.NEGATIVES)
+        raise InputError(f"--negatives is {given}: neither {kinds} nor a file that exists")
+    if path.suffix in (".parquet", ".pq"):
+        return sampling.FrozenNegatives.load(path)
+    return sampling.FrozenNegatives.from_ncf(path, replacement=replacement)
 
 
 def _model(

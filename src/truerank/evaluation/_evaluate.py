@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from truerank.evaluation import auto, users
 from truerank.inference.simulate import Design
 from truerank.metrics import MetricLike
 from truerank.progress import Progress
+from truerank.sampling import FrozenNegatives, SharedBlocks
 from truerank.schemes import Scheme
 from truerank.scoring import exact, ties
 from truerank.scoring._scorer import Scorer
@@ -89,7 +90,7 @@ def evaluate(
     hits: int = 1,
     replacement: bool = False,
     ties: str | None = None,
-    negatives: Any = "per-user",
+    negatives: str | SharedBlocks | FrozenNegatives | None = None,
     users: int | None = None,
     stratified: bool = False,
     error: float = 0.05,
@@ -120,7 +121,9 @@ def evaluate(
     ties
         See `truerank.scoring.ties`; spread, or random for adaptive samples, if not given.
     negatives
-        ``"per-user"``, ``"shared-block"`` or frozen ones; see `truerank.sampling`.
+        ``"per-user"``, ``"shared-block"`` or frozen ones (see `truerank.sampling`), the latter two
+        for samples of a fixed size. If not given they are the users' own, unless ``"auto"`` finds
+        that sharing pays in spite of its greater scatter.
     users, stratified
         Evaluate a random sample of this many users, stratified by activity if asked for.
     """
@@ -136,7 +139,10 @@ def evaluate(
     test_ids, population = _choose_users(test, train, users, seed, stratified=stratified)
     task = prepare(scorer, test_ids, train=train, keep_target=keep_target)
     sizes = (sample_size, num_negatives)
-    if sampler == "auto":
+    _check_negatives(negatives, sampler)
+    if isinstance(negatives, FrozenNegatives) and sampler != "exact":
+        choice = _frozen(negatives, sizes)
+    elif sampler == "auto":
         choice = auto.choose(
             scorer,
             task,
@@ -146,17 +152,19 @@ def evaluate(
             budget=budget,
             replacement=replacement,
             seed=seed,
+            negatives=negatives,  # type: ignore[arg-type] # not frozen: sampler is auto
         )
     else:
         choice = _asked_for(sampler, task, sizes, (start, stop, growth, hits), replacement)
+        choice = replace(choice, negatives=negatives or choice.negatives)
     begin = time.perf_counter()
     policy = ties or ("random" if choice.mode == "adaptive" else "spread")
-    counts = _count(scorer, task, choice, seed, policy, negatives, progress)
+    counts = _count(scorer, task, choice, seed, policy, progress)
     seconds = time.perf_counter() - begin
     pairs = float(counts.weight @ (counts.sample_size - 1)) / counts.total_weight
     protocol = _protocol(
-        task, choice, population, seed=seed, ties=policy, negatives=negatives, train=train,
-        replacement=replacement, estimator=chosen, stratified=stratified and users is not None,
+        task, choice, counts, population, seed=seed, ties=policy, train=train, estimator=chosen,
+        stratified=stratified and users is not None,
     )  # fmt: skip
     found = estimate(counts, wanted, estimator=chosen, confidence=confidence)
     cost = {"seconds": seconds, "pairs_per_user": pairs, "pairs": pairs * task.n_rows}
@@ -178,6 +186,28 @@ def _choose_users(
         activity = users.activity(user_id, interactions(train, "train")[0])
     rows = users.choose(user_id, n_users, seed=seed, activity=activity)
     return (user_id[rows], item_id[rows]), population
+
+
+def _check_negatives(negatives: Any, sampler: str) -> None:
+    kinds = (*sampling.NEGATIVES, "SharedBlocks", "FrozenNegatives")
+    known = isinstance(negatives, SharedBlocks | FrozenNegatives) or negatives in sampling.NEGATIVES
+    if negatives is not None and not known:
+        raise _checks.unknown("negatives", negatives, kinds)
+    if sampler == "adaptive" and negatives not in (None, "per-user"):
+        raise InputError(
+            f"negatives is {negatives!r}, but adaptive samples continue each user's own stream; "
+            'take sampler="fixed", or leave negatives out'
+        )
+
+
+def _frozen(negatives: FrozenNegatives, sizes: tuple[int | None, int | None]) -> auto.Choice:
+    """A fixed sample of the frozen negatives; those of one size only can be said in one number."""
+    lengths = np.unique(np.diff(negatives.start)) + 1
+    size = int(lengths[0]) if lengths.size == 1 else 0
+    if sizes != (None, None):
+        size = sampling.sample_size_of(*sizes)
+    design = Design(Scheme(negatives.replacement), size)
+    return auto.Choice("fixed", design, "fixed: the negatives are frozen", negatives)
 
 
 def _asked_for(
@@ -207,7 +237,6 @@ def _count(
     choice: auto.Choice,
     seed: int,
     policy: str,
-    negatives: Any,
     progress: Progress,
 ) -> RankCounts:
     if choice.design is None:
@@ -238,11 +267,11 @@ def _count(
     return sampling.count_fixed(
         scorer,
         task,
-        sample_size=choice.design.sample_size,
+        sample_size=choice.design.sample_size or None,
         replacement=scheme.replacement,
         seed=seed,
         ties=policy,
-        negatives=negatives,
+        negatives=choice.negatives,
         progress=progress,
     )
 
@@ -250,13 +279,12 @@ def _count(
 def _protocol(
     task: Task,
     choice: auto.Choice,
+    counts: RankCounts,
     population: int,
     *,
     seed: int,
     ties: str,
-    negatives: Any,
     train: Any,
-    replacement: bool,
     estimator: Estimator,
     stratified: bool,
 ) -> dict[str, Any]:
@@ -278,10 +306,10 @@ def _protocol(
     }
     if choice.design is not None:
         scheme = choice.design.scheme
-        card["replacement"] = replacement
-        card["sample_sizes"] = list(scheme.ladder or (choice.design.sample_size,))
+        card["replacement"] = scheme.replacement
+        card["sample_sizes"] = list(scheme.ladder or np.unique(counts.sample_size).tolist())
         card["hits"] = scheme.hits
-        if not scheme.adaptive:
-            card["negatives"] = negatives if isinstance(negatives, str) else "frozen"
-            card["negatives_hash"] = getattr(negatives, "hash", None)
+        named = isinstance(choice.negatives, str)
+        card["negatives"] = choice.negatives if named else repr(choice.negatives)
+        card["negatives_hash"] = getattr(choice.negatives, "hash", None)
     return card

@@ -2,7 +2,8 @@
 
 The scorer is timed on a few users. If ranking everything is quick, that is the answer. If not, a
 pilot sample gives a first rank distribution, and simulated evaluations from it say what error each
-design would make and what it would cost.
+design would make and what it would cost. Where the break-even of sampling lies follows from the
+times, and so does whether negatives shared by blocks of users are worth their scatter.
 """
 
 from __future__ import annotations
@@ -20,10 +21,15 @@ from truerank.metrics import Metric
 from truerank.schemes import Scheme, doubling
 from truerank.scoring import exact
 from truerank.scoring._scorer import Scorer
+from truerank.scoring.factors import Factors
 from truerank.scoring.task import Task
 from truerank.support import RankDistribution
 
+Negatives = str | sampling.SharedBlocks
 QUICK = 20.0  # seconds that an exact evaluation may always take
+# Standard deviation under shared negatives, in those of users' own: the largest measured for blocks
+# of 64 (docs/benchmarks.md, scatter of HR@10).
+SHARED_SCATTER = 2.1
 _PILOT_USERS = 1000
 _SIMULATED_USERS = 5000
 
@@ -35,6 +41,18 @@ class Choice:
     mode: str  # "exact", "fixed" or "adaptive"
     design: Design | None
     reason: str
+    negatives: Negatives | sampling.FrozenNegatives = "per-user"
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A design, its relative error, scored pairs a user and seconds."""
+
+    design: Design
+    negatives: Negatives
+    error: float
+    pairs: float
+    seconds: float
 
 
 def choose(
@@ -47,52 +65,66 @@ def choose(
     budget: float | None,
     replacement: bool,
     seed: int,
+    negatives: Negatives | None = None,
 ) -> Choice:
     """The cheapest mode with a relative error of at most ``error``; within ``budget`` if given.
 
-    ``budget`` is in scored pairs a user; the lowest error it can buy is then taken.
+    ``budget`` is in scored pairs a user; the lowest error it can buy is then taken. ``negatives``
+    are those of `sampling.sampled_counts`; without, sharing is weighed.
     """
     everything = float(task.n_items.mean())
-    whole = _seconds(scorer, task, exact=True)
+    whole = _seconds(scorer, task)
     if budget is not None and everything <= budget:
         return Choice("exact", None, f"exact: {everything:,.0f} items a user are within the budget")
     if budget is None and whole <= QUICK:
         return Choice("exact", None, f"exact: ranking all items takes about {_span(whole)}")
-    a_pair = _seconds(scorer, task, exact=False)
     law = _pilot(scorer, task, estimator, metric, replacement=replacement, seed=seed)
-    found = []
+    kinds = _kinds(scorer, budget) if negatives is None else (negatives,)
+    pair = {kind: _seconds(scorer, task, kind) for kind in kinds}
+    found: list[_Candidate] = []
     for design in _designs(int(task.n_items.min()), replacement):
-        off, pairs = _predict(law, metric, design, task, estimator)
-        found.append((off, pairs, design))
-        if budget is None and off <= error:
+        found += _predict(law, metric, design, task, estimator, pair)
+        if budget is None and all(
+            any(c.error <= error for c in found if c.negatives == kind) for kind in pair
+        ):
             break
     if budget is not None:
-        fitting = [entry for entry in found if entry[1] <= budget] or found[:1]
-        off, pairs, design = min(fitting, key=lambda entry: entry[0])
+        fitting = [c for c in found if c.pairs <= budget] or found[:1]
+        best = min(fitting, key=lambda c: c.error)
         why = f"the least error that {budget:,.0f} scored pairs a user buy"
     else:
-        good = [entry for entry in found if entry[0] <= error]
+        good = [c for c in found if c.error <= error]
         if not good:
             return Choice(
                 "exact", None, f"exact: no sample reaches an error of {error:.0%} in {metric.key}"
             )
-        off, pairs, design = min(good, key=lambda entry: entry[1])
-        if pairs * a_pair * task.n_rows >= whole:
+        best = min(good, key=lambda c: c.seconds)
+        if best.seconds >= whole:
             return Choice(
                 "exact",
                 None,
                 f"exact: about {_span(whole)}, no slower than the sample that {error:.0%} needs",
             )
         why = f"the cheapest with an error of at most {error:.0%}"
-    mode = "adaptive" if design.scheme.adaptive else "fixed"
-    sizes = design.scheme.ladder or (design.sample_size,)
+    scheme = best.design.scheme
+    mode = "adaptive" if scheme.adaptive else "fixed"
+    sizes = scheme.ladder or (best.design.sample_size,)
+    shared = ", shared by blocks of users" if best.negatives != "per-user" else ""
     return Choice(
         mode,
-        design,
-        f"{mode}: samples of {' to '.join(map(str, sorted({sizes[0], sizes[-1]})))}, about "
-        f"{pairs:,.0f} scored pairs a user instead of {everything:,.0f}; predicted error of "
-        f"{metric.key} {off:.1%}, {why}",
+        best.design,
+        f"{mode}: samples of {' to '.join(map(str, sorted({sizes[0], sizes[-1]})))}{shared}, about "
+        f"{best.pairs:,.0f} scored pairs a user instead of {everything:,.0f}; predicted error of "
+        f"{metric.key} {best.error:.1%}, {why}",
+        best.negatives,
     )
+
+
+def _kinds(scorer: Scorer, budget: float | None) -> tuple[Negatives, ...]:
+    """The negatives to weigh: sharing makes products of factors faster, but no pair cheaper."""
+    if budget is None and isinstance(scorer, Factors):
+        return ("per-user", "shared-block")
+    return ("per-user",)
 
 
 def _designs(smallest_pool: int, replacement: bool) -> Iterator[Design]:
@@ -131,9 +163,14 @@ def _pilot(
 
 
 def _predict(
-    law: RankDistribution, metric: Metric, design: Design, task: Task, estimator: Estimator
-) -> tuple[float, float]:
-    """Relative error of a design on the whole task, and its scored pairs a user."""
+    law: RankDistribution,
+    metric: Metric,
+    design: Design,
+    task: Task,
+    estimator: Estimator,
+    pair: dict[Negatives, float],
+) -> Iterator[_Candidate]:
+    """What a design would do on the whole task, for each kind of negatives and its time a pair."""
     n_users = min(task.n_rows, _SIMULATED_USERS)
     predicted = predict_error(
         law,
@@ -145,31 +182,42 @@ def _predict(
         repeats=10,
     )
     more_users = np.sqrt(n_users / task.n_rows)  # the spread shrinks, the bias does not
-    scaled = replace(predicted, std_error=predicted.std_error * more_users)
-    return scaled.relative, predicted.pairs_per_user
+    for kind, seconds in pair.items():
+        shared = kind != "per-user"
+        if shared and design.scheme.adaptive:
+            continue
+        spread = predicted.std_error * more_users * (SHARED_SCATTER if shared else 1.0)
+        yield _Candidate(
+            design,
+            kind,
+            replace(predicted, std_error=spread).relative,
+            predicted.pairs_per_user,
+            predicted.pairs_per_user * seconds * task.n_rows,
+        )
 
 
-def _seconds(scorer: Scorer, task: Task, *, exact: bool) -> float:
-    """Seconds of an exact evaluation, or of one scored pair of a sampled one."""
-    few = task.take(np.arange(min(task.n_rows, 64 if exact else 256)))
+def _seconds(scorer: Scorer, task: Task, negatives: Negatives | None = None) -> float:
+    """Seconds of an exact evaluation, or of one scored pair with such negatives."""
+    few = task.take(np.arange(min(task.n_rows, 64 if negatives is None else 256)))
+    size = int(min(100, few.n_items.min()))
     taken = []
     for _ in range(2):  # the first run may compile and warm up
         begin = time.perf_counter()
-        if exact:
-            _exact_count(scorer, few)
+        if negatives is None:
+            exact.count(scorer, few, progress=False)
         else:
-            sampling.count_fixed(scorer, few, sample_size=_small(few), replacement=True, seed=0)
+            sampling.count_fixed(
+                scorer,
+                few,
+                sample_size=size,
+                replacement=True,
+                seed=0,
+                negatives=negatives,
+                progress=False,
+            )
         taken.append(time.perf_counter() - begin)
     per_row = min(taken) / few.n_rows
-    return per_row * task.n_rows if exact else per_row / (_small(few) - 1)
-
-
-def _exact_count(scorer: Scorer, task: Task) -> None:
-    exact.count(scorer, task, progress=False)
-
-
-def _small(task: Task) -> int:
-    return int(min(100, task.n_items.min()))
+    return per_row * task.n_rows if negatives is None else per_row / (size - 1)
 
 
 def _span(seconds: float) -> str:

@@ -5,10 +5,11 @@ from truerank.sampling._sample import rank_among, sample
 from truerank.sampling._sizes import sample_size_of
 from truerank.sampling.adaptive import adaptive_counts, count_adaptive, make_ladder
 from truerank.sampling.blocks import SharedBlocks
-from truerank.sampling.fixed import count_fixed, sampled_counts
+from truerank.sampling.fixed import NEGATIVES, count_fixed, sampled_counts
 from truerank.sampling.frozen import FrozenNegatives, freeze
 
 __all__ = [
+    "NEGATIVES",
     "FrozenNegatives",
     "Sampled",
     "SharedBlocks",

@@ -67,11 +67,11 @@ def sampled_counts(
         seed; ``"mid"``, ``"optimistic"`` and ``"pessimistic"``.
     negatives
         ``"per-user"``: every user has its own. ``"shared-block"``: about 64 users share them,
-        {speed} times faster for factors. Each user's rank has the same law, but those of a block
-        move together: the standard deviation of a sampled hit ratio at 10 of 100 is {sd64} times
-        that of users' own negatives, with blocks of 256 users {sd256} times (6,040 users, 3,706
-        items). The counts carry the blocks as replicate groups, so that intervals can tell. For
-        other blocks give `SharedBlocks`. `FrozenNegatives`: exactly those; ``replacement``,
+        several times faster for factors. Each user's rank has the same law, but those of a block
+        move together: on ml-1m the standard deviation of a sampled hit ratio at 10 of 100 is 1.7
+        to 2.1 times that of users' own negatives, with blocks of 256 users 2.8 to 3.7 times. The
+        counts carry the blocks as replicate groups, so that intervals can tell. For other blocks
+        give `SharedBlocks`. `FrozenNegatives`: exactly those; ``replacement``,
         ``sample_size`` and the like are then theirs.
     keep_target
         Rank targets that are among their user's training items all the same, instead of raising.

@@ -23,8 +23,8 @@ from truerank.scoring._count import Kernels, Tally, Targets, kernels
 from truerank.scoring.factors import LANES, Factors, row_norms
 from truerank.scoring.task import Task
 
-USERS, ITEMS = 256, 4096  # the largest tile: 4 MB of float32
-_TOGETHER = 8  # tiles of users prepared at once, before products drive all else from the caches
+USERS, ITEMS = 1024, 1024  # the largest tile: 4 MB of float32
+_TOGETHER = 2  # tiles of users prepared at once, before products drive all else from the caches
 
 
 def count(scorer: Factors, task: Task, advance: Callable[[int], None]) -> tuple[IntArray, IntArray]:
