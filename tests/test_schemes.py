@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from truerank import InputError, metrics
-from truerank.schemes import Scheme, doubling, log_probability, log_sequence, log_ways
+from truerank.schemes import Scheme, log_probability, log_sequence, log_ways
 
 EPS = np.finfo(float).eps
 
@@ -455,12 +455,6 @@ def test_schemes_sort_and_serve_as_keys() -> None:
     assert len({*schemes, Scheme()}) == 4
 
 
-def test_doubling() -> None:
-    assert doubling(100, 3200) == (100, 200, 400, 800, 1600, 3200)
-    assert doubling(100, 500) == (100, 200, 400, 500)
-    assert doubling(7, 7) == (7,)
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -475,8 +469,6 @@ def test_doubling() -> None:
         (lambda: Scheme(hits=2), "hits is 2; it has no meaning without a ladder"),
         (lambda: Scheme(replacement="no"), "replacement is 'no'; it must be True or False"),
         (lambda: Scheme(replacement=1), "replacement is 1; it must be True or False"),
-        (lambda: doubling(100, 50), "stop is 50; it must be at least 100"),
-        (lambda: doubling(1, 50), "start is 1; it must be at least 2"),
         (lambda: Scheme.parse("sometimes"), "scheme is 'sometimes'; expected 'with' or 'without'"),
         (lambda: Scheme.parse("with:"), "scheme is 'with:'"),
         (lambda: Scheme.parse("with:a,b"), "scheme is 'with:a,b'"),

@@ -152,16 +152,6 @@ class Scheme:
                 )
 
 
-def doubling(start: int, stop: int) -> tuple[int, ...]:
-    """LJ24's ladder: start, twice that, ... and ``stop``, which also ends it."""
-    start = _checks.integer(start, "start", low=2)
-    stop = _checks.integer(stop, "stop", low=start)
-    ladder = [start]
-    while ladder[-1] < stop:
-        ladder.append(min(2 * ladder[-1], stop))
-    return tuple(ladder)
-
-
 def log_probability(
     scheme: Scheme,
     global_rank: Any,

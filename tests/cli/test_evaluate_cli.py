@@ -72,6 +72,19 @@ def test_text_says_why_and_what_it_cost(folder):
     assert "pairs scored" in done.stdout
 
 
+def test_a_budget_and_a_design(folder):
+    asked = ("evaluate", *FACTORS, *DATA, "-m", "recall@10", "--json")
+    done = run(folder, *asked, "--budget", "60")
+    assert done.returncode == 0, done.stderr
+    content = json.loads(done.stdout)
+    assert content["protocol"]["mode"] == "adaptive"
+    assert 55 < content["cost"]["pairs_per_user"] <= 60
+    design = ("--mode", "adaptive", "--design", "lj24", "--start", "20", "--stop", "0.3")
+    content = json.loads(run(folder, *asked, *design).stdout)
+    assert content["protocol"]["sample_sizes"] == [20, 40, 80, 90]
+    assert content["protocol"]["budget"] is None
+
+
 def test_counts_are_saved_and_read_again(folder):
     done = run(
         folder, "evaluate", *FACTORS, *DATA, "--mode", "fixed", "--num-negatives", "30",

@@ -69,7 +69,7 @@ def test_auto_samples_when_exact_is_slow(case, monkeypatch):
     assert "predicted error of recall@50" in result.protocol["reason"]
     truth = (tr.exact_ranks(model, test, train=train) <= 50).mean()
     assert result["recall@50"].value == pytest.approx(truth, rel=0.3)
-    impossible = tr.evaluate(model, test, train=train, metrics="recall@1", error=1e-6)
+    impossible = tr.evaluate(model, test, train=train, metrics="recall@5", error=1e-6)
     assert impossible.protocol["mode"] == "exact"
     assert "no sample reaches" in impossible.protocol["reason"]
 
@@ -105,12 +105,49 @@ def test_frozen_negatives_are_the_sample(case):
         tr.evaluate(model, test, train=train, negatives=frozen, sample_size=50)
 
 
-def test_a_budget_is_kept(case):
+@pytest.mark.parametrize("sampler", ["auto", "adaptive", "fixed"])
+def test_a_budget_is_kept(case, sampler):
     model, test, train = case
-    result = tr.evaluate(model, test, train=train, metrics="recall@50", budget=250)
-    assert result.cost["pairs_per_user"] <= 275  # predicted from a pilot
+    options = {"train": train, "metrics": "recall@50", "sampler": sampler}
+    result = tr.evaluate(model, test, budget=120.5, **options)
+    assert 119 < result.cost["pairs_per_user"] <= 120.5
+    assert result.protocol["mode"] == {"fixed": "fixed"}.get(sampler, "adaptive")
+    if sampler != "fixed":
+        assert result.protocol["budget"] == 120.5
+        assert result.protocol["sample_sizes"] == list(result.counts.schemes[0].ladder)
+        assert result.counts == tr.adaptive_counts(model, test, train=train, budget=120.5)
+
+
+def test_a_budget_that_covers_all_items(case):
+    model, test, train = case
     rich = tr.evaluate(model, test, train=train, metrics="recall@50", budget=10_000)
     assert rich.protocol["mode"] == "exact"
+
+
+def test_designs_by_name(case):
+    model, test, train = case
+    options = {"train": train, "metrics": "recall@50", "sampler": "adaptive"}
+    ours = tr.evaluate(model, test, **options)
+    assert ours.protocol["budget"] == 200
+    assert ours.cost["pairs_per_user"] <= 200
+    lj24 = tr.evaluate(model, test, design="lj24", stop=0.5, **options)
+    assert lj24.protocol["budget"] is None
+    assert lj24.protocol["sample_sizes"] == [100, 200, 400]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sampler": "exact", "budget": 100}, "budget is 100, but sampler='exact'"),
+        ({"sampler": "fixed", "budget": 100, "sample_size": 100}, "both given"),
+        ({"budget": 0}, "budget is 0"),
+        ({"sampler": "adaptive", "negatives": "shared-block"}, "continue each user's own"),
+    ],
+)
+def test_designs_that_contradict_themselves(case, options, message):
+    model, test, train = case
+    with pytest.raises(InputError, match=message):
+        tr.evaluate(model, test, train=train, **options)
 
 
 def test_saved_with_its_protocol(case, tmp_path):

@@ -72,6 +72,40 @@ def test_sampled_outcomes_follow_the_scheme(design):
     assert chi2.sf(statistic, common.sum()) > 1e-4
 
 
+@pytest.mark.parametrize("replacement", [True, False])
+def test_a_budget_cuts_the_ladder_as_the_sampler_does(replacement):
+    """Pools of 60 to 90 items, ranks 1 to 20: costs, ladders and outcomes in the mean."""
+    rng = np.random.default_rng(3)
+    n_users = 4000
+    rank, pool = rng.integers(1, 21, n_users), rng.integers(60, 91, n_users)
+    # Users who leave out their last items: item i has rank i + 1.
+    scorer = tr.scoring.Factors(np.ones((n_users, 1)), -np.arange(90.0)[:, None])
+    train = (
+        np.repeat(np.arange(n_users), 90 - pool),
+        np.concatenate([np.arange(n, 90) for n in pool]),
+    )
+    test = np.arange(n_users), rank - 1
+    ladder = (6, 12, 24, 48, 90)
+    for budget in (4, 9.5, 14, 20, 100):
+        design = Design(Scheme(replacement, ladder, 2), budget=budget)
+        ours = sampled_counts(rank, pool, design, rng)
+        theirs = tr.sampling.count_adaptive(
+            scorer,
+            tr.scoring.task.prepare(scorer, test, train=train),
+            ladder=ladder,
+            hits=2,
+            budget=budget,
+            replacement=replacement,
+        )
+        sizes = [counts.schemes[0].ladder for counts in (ours, theirs)]
+        assert sizes[0][:-1] == sizes[1][:-1]
+        assert sizes[0][-1] == pytest.approx(sizes[1][-1], rel=0.1)
+        for value in (lambda c: c.sample_size - 1, lambda c: c.sampled_rank):
+            mean = [counts.weight @ value(counts) / n_users for counts in (ours, theirs)]
+            assert mean[0] == pytest.approx(mean[1], rel=0.05)
+        assert ours.weight @ (ours.sample_size - 1) <= budget * n_users
+
+
 def test_a_capped_ladder_ends_at_the_pool():
     design = Design(Scheme(False, (5, 10, 200)))
     counts = sampled_counts(

@@ -157,31 +157,49 @@ def evaluate(
         typer.Option(
             "--budget",
             metavar="PAIRS",
-            help="auto: scored pairs a user at the most.",
+            help="Scored pairs a user in the mean, at the most, the target's own score not "
+            "counted. auto is then exact if that is within it, else adaptive.",
             rich_help_panel=HOW,
         ),
     ] = None,
     sample_size: SampleSize = None,
     num_negatives: NumNegatives = None,
+    design: Annotated[
+        str,
+        typer.Option(
+            "--design",
+            metavar="truerank|lj24",
+            help="adaptive: from 32 to the whole pool within --budget (200 unless said), or "
+            "LJ24's, from 100 to a tenth of the catalogue. The next four change it.",
+            rich_help_panel=HOW,
+        ),
+    ] = "truerank",
     start: Annotated[
-        int, typer.Option("--start", help="adaptive: first sample size.", rich_help_panel=HOW)
-    ] = 100,
-    stop: Annotated[
         int | None,
+        typer.Option("--start", help="adaptive: first sample size.", rich_help_panel=HOW),
+    ] = None,
+    stop: Annotated[
+        float | None,
         typer.Option(
             "--stop",
-            help="adaptive: largest sample size. Unsaid: a tenth of the catalogue.",
+            help="adaptive: largest sample size; below 1, a share of the catalogue.",
             rich_help_panel=HOW,
         ),
     ] = None,
+    growth: Annotated[
+        float | None,
+        typer.Option(
+            "--growth", help="adaptive: a sample size over the one before.", rich_help_panel=HOW
+        ),
+    ] = None,
     hits: Annotated[
-        int,
+        int | None,
         typer.Option(
             "--hits",
             help="adaptive: negatives above the target that end a user's sampling.",
             rich_help_panel=HOW,
         ),
-    ] = 1,
+    ] = None,
     replacement: Annotated[
         bool,
         typer.Option(
@@ -273,8 +291,10 @@ def evaluate(
         seed=seed,
         sample_size=sample_size,
         num_negatives=num_negatives,
+        design=design,
         start=start,
         stop=stop,
+        growth=growth,
         hits=hits,
         replacement=replacement,
         ties=ties,

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 import truerank
-from truerank import _checks, estimators, sampling, tables
+from truerank import _checks, designs, estimators, sampling, tables
 from truerank import metrics as metrics_module
 from truerank.counts import RankCounts
+from truerank.designs import Adaptive
 from truerank.errors import InputError
 from truerank.estimates import DEFAULT_ESTIMATOR, DEFAULT_METRICS, Estimate, Estimates, estimate
 from truerank.estimators import Estimator
@@ -84,17 +85,18 @@ def evaluate(
     seed: int = 0,
     sample_size: int | None = None,
     num_negatives: int | None = None,
-    start: int = 100,
-    stop: int | None = None,
-    growth: float = 2.0,
-    hits: int = 1,
+    budget: float | None = None,
+    design: str | Adaptive = designs.DEFAULT,
+    start: int | None = None,
+    stop: float | None = None,
+    growth: float | None = None,
+    hits: int | None = None,
     replacement: bool = False,
     ties: str | None = None,
     negatives: str | SharedBlocks | FrozenNegatives | None = None,
     users: int | None = None,
     stratified: bool = False,
     error: float = 0.05,
-    budget: float | None = None,
     keep_target: bool = False,
     confidence: float | None = None,
     progress: Progress = None,
@@ -110,14 +112,19 @@ def evaluate(
         the targets to rank, and items to leave out of the ranking.
     sampler
         ``"exact"`` ranks every item; ``"fixed"`` samples ``sample_size`` (or ``num_negatives``)
-        for every user; ``"adaptive"`` grows samples from ``start`` to ``stop`` (a tenth of the
-        catalogue if not given) for users whose target still leads; ``"auto"`` times the scorer
-        and picks the cheapest of these whose predicted relative ``error`` in the first metric is
-        small enough, or the most accurate that ``budget`` scored pairs a user allow.
+        for every user; ``"adaptive"`` grows samples for users whose target still leads, as in
+        `adaptive_counts`; ``"auto"`` times the scorer and picks the cheapest of these whose
+        predicted relative ``error`` in the first metric is small enough. With a ``budget``,
+        ``"auto"`` is exact if the budget covers that, else adaptive.
     metrics, k, estimator, confidence
         As in :func:`truerank.estimate`.
     seed
         For negatives, ties and the choice of users.
+    budget
+        Scored pairs a target, in the mean over all targets, at the most; the target's own score is
+        not counted. A fixed sample then has that many negatives. Not with ``"exact"``.
+    design, start, stop, growth, hits
+        Of adaptive samples, as in `adaptive_counts`.
     ties
         See `truerank.scoring.ties`; spread, or random for adaptive samples, if not given.
     negatives
@@ -139,9 +146,12 @@ def evaluate(
     test_ids, population = _choose_users(test, train, users, seed, stratified=stratified)
     task = prepare(scorer, test_ids, train=train, keep_target=keep_target)
     sizes = (sample_size, num_negatives)
+    ladder = designs.adaptive(design, start=start, stop=stop, growth=growth, hits=hits)
+    if budget is not None:
+        designs.check_budget(budget)
     _check_negatives(negatives, sampler)
     if isinstance(negatives, FrozenNegatives) and sampler != "exact":
-        choice = _frozen(negatives, sizes)
+        choice = _frozen(negatives, sizes, budget)
     elif sampler == "auto":
         choice = auto.choose(
             scorer,
@@ -150,12 +160,13 @@ def evaluate(
             chosen,
             error=_checks.real(error, "error", low=0.0, open_low=True),
             budget=budget,
+            ladder=ladder,
             replacement=replacement,
             seed=seed,
             negatives=negatives,  # type: ignore[arg-type] # not frozen: sampler is auto
         )
     else:
-        choice = _asked_for(sampler, task, sizes, (start, stop, growth, hits), replacement)
+        choice = _asked_for(sampler, task, sizes, ladder, budget, replacement=replacement)
         choice = replace(choice, negatives=negatives or choice.negatives)
     begin = time.perf_counter()
     policy = ties or ("random" if choice.mode == "adaptive" else "spread")
@@ -200,8 +211,12 @@ def _check_negatives(negatives: Any, sampler: str) -> None:
         )
 
 
-def _frozen(negatives: FrozenNegatives, sizes: tuple[int | None, int | None]) -> auto.Choice:
+def _frozen(
+    negatives: FrozenNegatives, sizes: tuple[int | None, int | None], budget: float | None
+) -> auto.Choice:
     """A fixed sample of the frozen negatives; those of one size only can be said in one number."""
+    if budget is not None:
+        raise InputError(f"budget is {budget:g}, but frozen negatives are as many as they are")
     lengths = np.unique(np.diff(negatives.start)) + 1
     size = int(lengths[0]) if lengths.size == 1 else 0
     if sizes != (None, None):
@@ -214,20 +229,25 @@ def _asked_for(
     sampler: str,
     task: Task,
     sizes: tuple[int | None, int | None],
-    ladder: tuple[int, int | None, float, int],
+    ladder: Adaptive,
+    budget: float | None,
+    *,
     replacement: bool,
 ) -> auto.Choice:
     """The design of a mode that was asked for by name."""
     if sampler == "exact":
+        if budget is not None:
+            raise InputError(f"budget is {budget:g}, but sampler='exact' scores every item")
         return auto.Choice("exact", None, "exact: asked for")
     if sampler == "fixed":
-        size = sampling.sample_size_of(*sizes) if sizes != (None, None) else 100
+        if budget is not None:
+            if sizes != (None, None):
+                raise InputError("budget and a sample size are both given; give one of them")
+            size = int(budget) + 1
+        else:
+            size = sampling.sample_size_of(*sizes) if sizes != (None, None) else 100
         return auto.Choice("fixed", Design(Scheme(replacement), size), "fixed: asked for")
-    start, stop, growth, hits = ladder
-    # LJ24 found 10 to 15 % of the catalogue a good ceiling.
-    top = max(start, task.catalogue // 10) if stop is None else stop
-    sizes_of = sampling.make_ladder(start, top, growth)
-    design = Design(Scheme(replacement, sizes_of, hits))
+    design = auto.adaptive(ladder, task, ladder.within(budget), replacement=replacement)
     return auto.Choice("adaptive", design, "adaptive: asked for")
 
 
@@ -259,6 +279,7 @@ def _count(
             task,
             ladder=scheme.ladder,
             hits=scheme.hits,
+            budget=choice.design.budget,
             replacement=scheme.replacement,
             seed=seed,
             ties=policy,
@@ -305,10 +326,11 @@ def _protocol(
         "truerank": truerank.__version__,
     }
     if choice.design is not None:
-        scheme = choice.design.scheme
+        scheme = counts.schemes[0]  # a budget may have cut the ladder of the design
         card["replacement"] = scheme.replacement
         card["sample_sizes"] = list(scheme.ladder or np.unique(counts.sample_size).tolist())
         card["hits"] = scheme.hits
+        card["budget"] = choice.design.budget
         named = isinstance(choice.negatives, str)
         card["negatives"] = choice.negatives if named else repr(choice.negatives)
         card["negatives_hash"] = getattr(choice.negatives, "hash", None)

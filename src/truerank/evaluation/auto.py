@@ -15,10 +15,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from truerank import sampling
+from truerank.designs import USUAL_BUDGET, Adaptive
 from truerank.estimators import Estimator
 from truerank.inference.simulate import Design, predict_error
 from truerank.metrics import Metric
-from truerank.schemes import Scheme, doubling
+from truerank.schemes import Scheme
 from truerank.scoring import exact
 from truerank.scoring._scorer import Scorer
 from truerank.scoring.factors import Factors
@@ -63,78 +64,80 @@ def choose(
     *,
     error: float,
     budget: float | None,
+    ladder: Adaptive,
     replacement: bool,
     seed: int,
     negatives: Negatives | None = None,
 ) -> Choice:
-    """The cheapest mode with a relative error of at most ``error``; within ``budget`` if given.
+    """The cheapest mode with a relative error of at most ``error``, or what ``budget`` buys.
 
-    ``budget`` is in scored pairs a user; the lowest error it can buy is then taken. ``negatives``
-    are those of `sampling.sampled_counts`; without, sharing is weighed.
+    Within a budget (scored pairs a user) that is an exact evaluation, or else the adaptive one
+    that spends it: it adapts to the model by itself. ``negatives`` are those of
+    `sampling.sampled_counts`; without, sharing is weighed, but for a budget, as it makes no pair
+    cheaper.
     """
     everything = float(task.n_items.mean())
+    if budget is not None:
+        if everything - 1 <= budget:
+            return Choice(
+                "exact", None, f"exact: {everything:,.0f} items a user are within the budget"
+            )
+        said = f"{budget:,.0f} scored pairs a user instead of {everything:,.0f}"
+        if negatives not in (None, "per-user"):
+            fixed = Design(Scheme(replacement), int(budget) + 1)
+            return Choice("fixed", fixed, f"fixed, with shared negatives: {said}", negatives)
+        spent = adaptive(ladder, task, budget, replacement=replacement)
+        return Choice("adaptive", spent, f"adaptive: {said}")
     whole = _seconds(scorer, task)
-    if budget is not None and everything <= budget:
-        return Choice("exact", None, f"exact: {everything:,.0f} items a user are within the budget")
-    if budget is None and whole <= QUICK:
+    if whole <= QUICK:
         return Choice("exact", None, f"exact: ranking all items takes about {_span(whole)}")
-    law = _pilot(scorer, task, estimator, metric, replacement=replacement, seed=seed)
-    kinds = _kinds(scorer, budget) if negatives is None else (negatives,)
+    law = _pilot(scorer, task, estimator, metric, ladder, replacement=replacement, seed=seed)
+    # Sharing makes products of factors faster.
+    both = ("per-user", "shared-block") if isinstance(scorer, Factors) else ("per-user",)
+    kinds: tuple[Negatives, ...] = both if negatives is None else (negatives,)
     pair = {kind: _seconds(scorer, task, kind) for kind in kinds}
     found: list[_Candidate] = []
-    for design in _designs(int(task.n_items.min()), replacement):
+    for design in _designs(task, ladder, replacement=replacement):
         found += _predict(law, metric, design, task, estimator, pair)
-        if budget is None and all(
-            any(c.error <= error for c in found if c.negatives == kind) for kind in pair
-        ):
+        if all(any(c.error <= error for c in found if c.negatives == kind) for kind in pair):
             break
-    if budget is not None:
-        fitting = [c for c in found if c.pairs <= budget] or found[:1]
-        best = min(fitting, key=lambda c: c.error)
-        why = f"the least error that {budget:,.0f} scored pairs a user buy"
-    else:
-        good = [c for c in found if c.error <= error]
-        if not good:
-            return Choice(
-                "exact", None, f"exact: no sample reaches an error of {error:.0%} in {metric.key}"
-            )
-        best = min(good, key=lambda c: c.seconds)
-        if best.seconds >= whole:
-            return Choice(
-                "exact",
-                None,
-                f"exact: about {_span(whole)}, no slower than the sample that {error:.0%} needs",
-            )
-        why = f"the cheapest with an error of at most {error:.0%}"
-    scheme = best.design.scheme
-    mode = "adaptive" if scheme.adaptive else "fixed"
-    sizes = scheme.ladder or (best.design.sample_size,)
+    good = [c for c in found if c.error <= error]
+    if not good:
+        return Choice(
+            "exact", None, f"exact: no sample reaches an error of {error:.0%} in {metric.key}"
+        )
+    best = min(good, key=lambda c: c.seconds)
+    if best.seconds >= whole:
+        return Choice(
+            "exact",
+            None,
+            f"exact: about {_span(whole)}, no slower than the sample that {error:.0%} needs",
+        )
+    mode = "adaptive" if best.design.scheme.adaptive else "fixed"
     shared = ", shared by blocks of users" if best.negatives != "per-user" else ""
     return Choice(
         mode,
         best.design,
-        f"{mode}: samples of {' to '.join(map(str, sorted({sizes[0], sizes[-1]})))}{shared}, about "
-        f"{best.pairs:,.0f} scored pairs a user instead of {everything:,.0f}; predicted error of "
-        f"{metric.key} {best.error:.1%}, {why}",
+        f"{mode}: about {best.pairs:,.0f} scored pairs a user{shared}, instead of "
+        f"{everything:,.0f}; predicted error of {metric.key} {best.error:.1%}, the cheapest with "
+        f"an error of at most {error:.0%}",
         best.negatives,
     )
 
 
-def _kinds(scorer: Scorer, budget: float | None) -> tuple[Negatives, ...]:
-    """The negatives to weigh: sharing makes products of factors faster, but no pair cheaper."""
-    if budget is None and isinstance(scorer, Factors):
-        return ("per-user", "shared-block")
-    return ("per-user",)
+def adaptive(ladder: Adaptive, task: Task, budget: float | None, *, replacement: bool) -> Design:
+    """Adaptive samples for a task, within a budget."""
+    return Design(Scheme(replacement, ladder.ladder(task.catalogue), ladder.hits), budget=budget)
 
 
-def _designs(smallest_pool: int, replacement: bool) -> Iterator[Design]:
-    """Designs from cheap to dear: fixed and adaptive ones of growing size."""
-    size = 100
-    while size < smallest_pool:
-        yield Design(Scheme(replacement), size)
-        if size > 100:
-            yield Design(Scheme(replacement, doubling(100, size)))
-        size *= 2
+def _designs(task: Task, ladder: Adaptive, *, replacement: bool) -> Iterator[Design]:
+    """Designs from cheap to dear: adaptive and fixed ones of growing cost."""
+    budget = 50
+    while budget < task.n_items.mean():
+        yield adaptive(ladder, task, budget, replacement=replacement)
+        if budget < task.n_items.min():
+            yield Design(Scheme(replacement), budget + 1)
+        budget *= 2
 
 
 def _pilot(
@@ -142,16 +145,21 @@ def _pilot(
     task: Task,
     estimator: Estimator,
     metric: Metric,
+    ladder: Adaptive,
     *,
     replacement: bool,
     seed: int,
 ) -> RankDistribution:
     """A first rank distribution, from adaptive samples of some users."""
     few = task.take(np.arange(min(task.n_rows, _PILOT_USERS)))
-    stop = max(100, min(1600, int(few.n_items.min()) - 1))
-    start = min(100, stop)
     counts = sampling.count_adaptive(
-        scorer, few, ladder=doubling(start, stop), replacement=replacement, seed=seed
+        scorer,
+        few,
+        ladder=ladder.ladder(task.catalogue),
+        hits=ladder.hits,
+        budget=USUAL_BUDGET,
+        replacement=replacement,
+        seed=seed,
     )
     fit = estimator.fit(counts, metrics=[metric], support="auto", plug_in="plain")
     if fit.distribution is None:

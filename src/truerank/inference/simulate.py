@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from truerank import designs
 from truerank._checks import IntArray
 from truerank.counts import RankCounts
 from truerank.estimators import Estimator
@@ -20,10 +21,14 @@ from truerank.support import RankDistribution, Support
 
 @dataclass(frozen=True)
 class Design:
-    """A way to sample: a scheme and, for fixed samples, a size (0 for adaptive ones)."""
+    """A way to sample: a scheme and, for fixed samples, a size (0 for adaptive ones).
+
+    ``budget`` is that of `truerank.designs.climb`: it cuts the ladder of an adaptive scheme.
+    """
 
     scheme: Scheme
     sample_size: int = 0
+    budget: float | None = None
 
 
 @dataclass(frozen=True)
@@ -64,31 +69,29 @@ def sampled_counts(
 ) -> RankCounts:
     """RankCounts of one simulated evaluation of users with these global ranks and pools."""
     scheme = design.scheme
-    above = np.zeros(global_rank.size, dtype=np.int64)
-    size = np.ones(global_rank.size, dtype=np.int64)
-    going_on = np.ones(global_rank.size, dtype=bool)
-    ladder = scheme.ladder or (design.sample_size,)
-    for stage in ladder:
-        at = np.flatnonzero(going_on)
-        goal = np.full(at.size, stage) if scheme.replacement else np.minimum(stage, n_items[at])
-        block = goal - size[at]
-        better, pool = global_rank[at] - 1, n_items[at] - 1
+    better, worse = global_rank - 1, n_items - global_rank
+    above = np.zeros(global_rank.size, dtype=np.int64)  # so far
+
+    def draw(users: IntArray, before: IntArray, goal: IntArray) -> IntArray:
         if scheme.replacement:
-            hits = rng.binomial(block, better / pool)
-        else:
-            seen = size[at] - 1
-            hits = rng.hypergeometric(better - above[at], pool - seen - (better - above[at]), block)
-        above[at] += hits
-        size[at] = goal
-        if scheme.adaptive:
-            going_on[at] = above[at] < scheme.hits
-        if not scheme.replacement:
-            going_on &= size < n_items
+            return rng.binomial(goal - before, better[users] / (n_items[users] - 1))
+        left = better[users] - above[users]
+        below = worse[users] - (before - 1 - above[users])
+        hits = rng.hypergeometric(left, below, goal - before)
+        above[users] += hits
+        return hits
+
+    if scheme.adaptive:
+        scheme, found, size = designs.climb(scheme, n_items, draw, budget=design.budget)
+    else:
+        size = np.full(global_rank.size, design.sample_size)
+        size = size if scheme.replacement else np.minimum(size, n_items)
+        found = draw(np.arange(global_rank.size), np.ones_like(size), size)
     return RankCounts.from_outcomes(
         scheme,
         n_items=n_items,
         sample_size=size,
-        sampled_rank=above + 1,
+        sampled_rank=found + 1,
         weight=np.ones(global_rank.size),
     )
 

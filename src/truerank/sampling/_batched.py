@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from truerank import designs
 from truerank._checks import IntArray
 from truerank.rng import Keys
 from truerank.sampling import _tie_modes, streams
@@ -18,42 +19,31 @@ _PAIRS = 2**18  # asked for in one call
 
 def sample(scorer: Scorer, task: Task, design: Design, advance: Callable[[int], None]) -> Sampled:
     """Stage by stage for all rows that go on, so that the calls stay large."""
-    above, tied, n_scored = np.zeros((3, task.n_rows), dtype=np.int64)
-    size = np.ones(task.n_rows, dtype=np.int64)
-    going_on = np.arange(task.n_rows)
-    reached = 1  # by all that go on
-    for stage in design.ladder:
-        goal = design.goal(stage, task.n_items)
-        for rows in _batches(going_on, goal - reached):
+    tied, n_scored = np.zeros((2, task.n_rows), dtype=np.int64)
+
+    def draw(going_on: IntArray, before: IntArray, goal: IntArray) -> IntArray:
+        reached = int(before[0])  # by all that go on
+        hits = np.zeros(going_on.size, dtype=np.int64)
+        for part in _batches(np.arange(going_on.size), goal - before):
+            rows, n_new = going_on[part], goal[part] - reached
             items = streams.negatives(
                 task,
                 rows,
                 design.keys[rows],
                 reached - 1,
-                goal[rows] - 1,
-                replacement=design.replacement,
+                goal[part] - 1,
+                replacement=design.scheme.replacement,
             )
-            n_new = goal[rows] - reached
-            over, same = _count(
+            hits[part], tied[rows] = _count(
                 scorer, task, rows, items, n_new, design.ties, design.tie_keys[rows]
             )
-            above[rows] += over
-            tied[rows] += same
             n_scored[rows] += n_new + 1
-            size[rows] = goal[rows]
-            n_over = int((above[rows] >= design.hits).sum())
-            advance(n_over if stage != design.ladder[-1] else rows.size)
-        reached = stage
-        ended = above[going_on] >= design.hits
-        if not design.replacement:
-            exhausted = size[going_on] == task.n_items[going_on]
-            if stage != design.ladder[-1]:
-                advance(int((exhausted & ~ended).sum()))
-            ended |= exhausted
-        going_on = going_on[~ended]
-        if not going_on.size:
-            break
-    return Sampled(above, tied, size, n_scored)
+        return hits
+
+    scheme, above, size = designs.climb(
+        design.scheme, task.n_items, draw, budget=design.budget, advance=advance
+    )
+    return Sampled(above, tied, size, n_scored, scheme)
 
 
 def given(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from truerank._checks import IntArray
 from truerank.rng import Keys
+from truerank.schemes import Scheme
 
 
 @dataclass(frozen=True)
@@ -25,12 +24,16 @@ class Sampled:
     n_scored
         Pairs the scorer was asked for. Scorers that are asked in batches score the target with
         every batch of negatives, others once.
+    scheme
+        How they were drawn: as asked for, the ladder cut where a budget ended. None for negatives
+        that were given.
     """
 
     above: IntArray
     tied: IntArray
     sample_size: IntArray
     n_scored: IntArray
+    scheme: Scheme | None = None
 
 
 @dataclass(frozen=True)
@@ -39,10 +42,10 @@ class Design:
 
     Attributes
     ----------
-    ladder
-        Sample sizes, increasing; one for a fixed sample.
-    hits
-        Negatives above the target that end the climb.
+    scheme
+        Its ladder holds the sample sizes; one for a fixed sample.
+    budget
+        Negatives a row, in the mean over all, at the most; None for as many as it takes.
     ties
         A number of `_tie_modes`.
     keys
@@ -51,13 +54,8 @@ class Design:
         By which ties are broken, one a test row.
     """
 
-    ladder: tuple[int, ...]
-    hits: int
-    replacement: bool
+    scheme: Scheme
+    budget: float | None
     ties: int
     keys: Keys
     tie_keys: Keys
-
-    def goal(self, size: int, pool: IntArray) -> IntArray:
-        """Sample sizes at a stage of the ladder: without replacement no more than the pool."""
-        return np.full_like(pool, size) if self.replacement else np.minimum(size, pool)

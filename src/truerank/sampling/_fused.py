@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truerank import designs
 from truerank._checks import IntArray
 from truerank.errors import InputError
 from truerank.rng import Keys
@@ -50,14 +51,28 @@ def sample(
     found: Matrices, scorer: Scorer, task: Task, design: Design, advance: Callable[[int], None]
 ) -> Sampled:
     """Each row on its own stream, in compiled code."""
-    rows = np.arange(task.n_rows)
-    above, tied, size = np.zeros((3, task.n_rows), dtype=np.int64)
+    above, tied = np.zeros((2, task.n_rows), dtype=np.int64)
+    size = np.ones(task.n_rows, dtype=np.int64)
     bad = np.zeros(task.n_rows, dtype=np.bool_)
-    run = _per_row(found, task, design, above, tied, size, bad)
-    step = max(1, _PAIRS // design.ladder[0])
-    _threads(run, [rows[at : at + step] for at in range(0, rows.size, step)], advance)
-    _check(bad, scorer, task)
-    return Sampled(above, tied, size, size)
+
+    def draw(rows: IntArray, ladder: tuple[int, ...], done: Callable[[int], None]) -> None:
+        run = _per_row(found, task, design, ladder, above, tied, size, bad)
+        step = max(1, _PAIRS // ladder[0])
+        _threads(run, [rows[at : at + step] for at in range(0, rows.size, step)], done)
+        _check(bad, scorer, task)
+
+    scheme = design.scheme
+    if design.budget is None:  # no row waits for the others
+        draw(np.arange(task.n_rows), scheme.ladder, advance)
+        return Sampled(above, tied, size, size, scheme)
+
+    def level(rows: IntArray, before: IntArray, goal: IntArray) -> IntArray:
+        known = above[rows]
+        draw(rows, (int(goal.max()),), lambda n_rows: None)
+        return np.asarray(above[rows] - known)
+
+    scheme, _, _ = designs.climb(scheme, task.n_items, level, budget=design.budget, advance=advance)
+    return Sampled(above, tied, size, size, scheme)
 
 
 def sample_shared(
@@ -66,7 +81,7 @@ def sample_shared(
     """Factors, a fixed size, streams shared by many rows: a small matrix product each."""
     kernels = _kernels()
     users, items, _ = found
-    n_negatives = design.ladder[0] - 1
+    n_negatives = design.scheme.ladder[0] - 1
     # Some more than needed: rows skip what is left out of their pools.
     n_pieces = -(-(n_negatives + n_negatives // 8 + 32) // kernels.PIECE)
     n_drawn = n_pieces * kernels.PIECE
@@ -104,7 +119,7 @@ def sample_shared(
         here = cuts[blocks.start : blocks.stop + 1]
         kernels.shared(
             users, items, here, keys[here[:-1]], *by_row, task.left_out, n_negatives,
-            design.replacement, design.ties, *space, above, tied, short,
+            design.scheme.replacement, design.ties, *space, above, tied, short,
         )  # fmt: skip
         rooms.give_back(space)
         return int(here[-1] - here[0])
@@ -118,8 +133,10 @@ def sample_shared(
     size = np.full(task.n_rows, n_negatives + 1)
     if short.any():  # few users, with most of the catalogue left out
         bad = np.zeros(task.n_rows, dtype=np.bool_)
-        _per_row(found, task, design, above, tied, size, bad)(np.flatnonzero(short))
-    return Sampled(above, tied, size, size)
+        size[short] = 1
+        run_one = _per_row(found, task, design, design.scheme.ladder, above, tied, size, bad)
+        run_one(np.flatnonzero(short))
+    return Sampled(above, tied, size, size, design.scheme)
 
 
 def given(
@@ -156,18 +173,19 @@ def _per_row(
     found: Matrices,
     task: Task,
     design: Design,
+    sizes: tuple[int, ...],
     above: IntArray,
     tied: IntArray,
     size: IntArray,
     bad: npt.NDArray[np.bool_],
 ) -> Callable[[IntArray], int]:
-    """A function that samples some rows and says how many."""
+    """A function that takes some rows up ``sizes``, from where they are, and says how many."""
     kernels = _kernels()
     begin, end = task.start[task.group], task.start[task.group + 1]
-    ladder = np.array(design.ladder, dtype=np.int64)
+    ladder = np.array(sizes, dtype=np.int64)
 
     def room() -> tuple[Any, ...]:
-        shuffled = 0 if design.replacement else task.catalogue
+        shuffled = 0 if design.scheme.replacement else task.catalogue
         return (
             np.arange(shuffled, dtype=np.int32),  # place
             np.empty(shuffled + kernels.WAIT, dtype=np.int32),  # swaps
@@ -180,8 +198,8 @@ def _per_row(
         space = rooms.take()
         kernels.per_row(
             *found, rows, task.user, task.target, design.keys, design.tie_keys, begin, end,
-            task.left_out, task.n_items, ladder, design.hits, design.replacement, design.ties,
-            task.catalogue, *space, above, tied, size, bad,
+            task.left_out, task.n_items, ladder, design.scheme.hits, design.scheme.replacement,
+            design.ties, task.catalogue, *space, above, tied, size, bad,
         )  # fmt: skip
         rooms.give_back(space)
         return int(rows.size)

@@ -95,9 +95,11 @@ def per_row(
 ) -> None:
     """Sample these rows.
 
-    Scores are those of factors, or ``users[user, item]`` if ``dense``. ``place`` is 0, 1, 2, ...,
-    ``mark`` zero, and so they are again afterwards; ``swaps`` has catalogue + WAIT places.
-    ``bad`` is set where scores cannot be compared.
+    A row goes on from ``size`` (1: from the beginning) and what it found ``above`` until then: its
+    earlier negatives are drawn again, which is quick, but not scored again. Scores are those of
+    factors, or ``users[user, item]`` if ``dense``. ``place`` is 0, 1, 2, ..., ``mark`` zero, and so
+    they are again afterwards; ``swaps`` has catalogue + WAIT places. ``bad`` is set where scores
+    cannot be compared.
     """
     waiting = np.empty(WAIT, np.int64)
     for r in row:
@@ -110,16 +112,19 @@ def per_row(
                 bad[r] = True
         else:
             best = row_dot(users, whose, items, wanted_item)
-        over, same, reached, number = 0, 0, 1, 0
+        over, same, reached, number = above[r], 0, 1, 0
         if not replacement:
             for ahead in range(min(WAIT, catalogue)):
                 swaps[ahead] = swap_with(stream, ahead, catalogue)
                 fetch_row(place, np.int64(swaps[ahead]))
-        for stage in ladder:
-            goal = stage if replacement else min(stage, pool[r])
+        for step in range(-1, ladder.size):
+            again = step < 0
+            goal = size[r] if again else ladder[step]
+            if not replacement:
+                goal = min(goal, pool[r])
             n_new = goal - reached
-            for turn in range(n_new + WAIT):
-                if turn >= WAIT:
+            for turn in range(n_new if again else n_new + WAIT):
+                if turn >= WAIT and not again:
                     item = waiting[_at(turn & (WAIT - 1))]
                     if dense:
                         score = users[_at(whose), _at(item)]
@@ -148,10 +153,12 @@ def per_row(
                         number += 1
                         if mark[_at(item)] == 0:
                             break
-                    if not dense:
+                    if not dense and not again:
                         fetch_row(items, item)
                     waiting[_at(turn & (WAIT - 1))] = item
             reached = goal
+            if again:
+                continue
             if over >= hits or (not replacement and reached == pool[r]):
                 break
         if not replacement:

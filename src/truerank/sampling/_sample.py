@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from truerank import _checks
+from truerank import designs
 from truerank import progress as _progress
 from truerank._checks import IntArray
 from truerank.errors import InputError
@@ -14,6 +14,7 @@ from truerank.progress import Progress
 from truerank.rng import Keys
 from truerank.sampling import _batched, _fused, _tie_modes
 from truerank.sampling._design import Design, Sampled
+from truerank.schemes import Scheme
 from truerank.scoring._scorer import Scorer
 from truerank.scoring.task import Task
 
@@ -24,6 +25,7 @@ def sample(
     *,
     ladder: Sequence[int],
     hits: int = 1,
+    budget: float | None = None,
     replacement: bool = False,
     seed: int = 0,
     ties: str = "count",
@@ -40,6 +42,8 @@ def sample(
         Sample sizes, increasing. A row moves on to the next while fewer than ``hits`` negatives
         are above its target; without replacement no further than its pool. One size is a fixed
         sample.
+    budget
+        Negatives a row, in the mean over all, at the most; it may cut the ladder short.
     ties
         ``"count"`` (for a fixed sample) counts them apart; ``"random"``, ``"optimistic"`` and
         ``"pessimistic"`` break them as they come, see `truerank.sampling._tie_modes`.
@@ -54,14 +58,13 @@ def sample(
         raise InputError("ties='count' is for one sample size: a stopping rule needs them broken")
     keys = task.keys(seed)
     design = Design(
-        tuple(int(size) for size in ladder),
-        _checks.integer(hits, "hits", low=1),
-        bool(replacement),
+        Scheme(replacement, tuple(ladder), hits),
+        None if budget is None else designs.check_budget(budget),
         mode,
         keys if stream_keys is None else stream_keys,
         _tie_modes.keys(keys),
     )
-    found = _fused.matrices(scorer, task.n_rows * design.ladder[0])
+    found = _fused.matrices(scorer, task.n_rows * design.scheme.ladder[0])
     with _progress.reporting(progress, task.n_rows, "sampling") as advance:
         if found is None:
             return _batched.sample(scorer, task, design, advance)

@@ -1,18 +1,17 @@
-"""Samples that grow while the target leads (LJ24, algorithm 1)."""
+"""Samples that grow while the target leads (LJ24, algorithm 1), within a budget if asked to."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
-from truerank import _checks
+from truerank import designs
 from truerank.counts import RankCounts
+from truerank.designs import Adaptive
 from truerank.errors import InputError
 from truerank.progress import Progress
 from truerank.sampling._sample import sample
 from truerank.sampling.fixed import counts
-from truerank.schemes import Scheme
 from truerank.scoring import ties as _ties
 from truerank.scoring._scorer import Scorer
 from truerank.scoring.task import Task, prepare
@@ -23,10 +22,12 @@ def adaptive_counts(
     test: Any,
     *,
     train: Any = None,
-    start: int = 100,
-    stop: int = 3200,
-    growth: float = 2.0,
-    hits: int = 1,
+    budget: float | None = None,
+    design: str | Adaptive = designs.DEFAULT,
+    start: int | None = None,
+    stop: float | None = None,
+    growth: float | None = None,
+    hits: int | None = None,
     replacement: bool = False,
     seed: int = 0,
     ties: str = "random",
@@ -37,31 +38,40 @@ def adaptive_counts(
 
     All users begin with a sample of ``start``. Those with fewer than ``hits`` negatives above the
     target go on to ``growth`` times the size, and so on up to ``stop``: effort goes where the top
-    of the ranking is decided. A larger sample continues a smaller one: who goes on to ``stop`` has
+    of the ranking is decided. A larger sample continues a smaller one: who goes on to a size has
     the sample that `sampled_counts` draws with that size and seed.
 
     Parameters
     ----------
     scorer, test, train, seed, keep_target, progress
         As in `sampled_counts`.
-    start, stop, growth
-        Sample sizes, which count the target. Without replacement a user's sample ends at its
-        pool, where the rank is exact. A ``stop`` of 10 to 15 % of the items is a good one (LJ24).
-    hits
-        Negatives above the target that end the sampling.
+    budget
+        Negatives to score a target, in the mean over all targets, at the most; the target's own
+        score is not counted. All users who go on take a level together while the budget covers it;
+        the level that it does not cover is shrunk to what is left and is the last. So the cost is
+        known beforehand, whatever the model, and what a user's sample holds depends on others only
+        in how far it goes. If not given, 200, or as much as it takes where there is a ``stop``.
+    design
+        ``"truerank"``: from 32, doubling, one hit, up to the whole pool; ``"lj24"``: from 100,
+        doubling, one hit, up to a tenth of the catalogue (LJ24); or an `Adaptive`.
+    start, stop, growth, hits
+        Changes to the design. Sample sizes count the target; a ``stop`` below 1 is a share of the
+        catalogue. Without replacement a user's sample ends at its pool, where the rank is exact.
+        ``hits`` are the negatives above the target that end a user's sampling.
     ties
         A negative of the target's very score goes before it or not: ``"random"`` decides by user,
         item and seed, the same way at every stage; ``"optimistic"`` never, ``"pessimistic"``
         always. They cannot be spread: whether to go on depends on them.
     """
     _check_ties(ties)
-    ladder = make_ladder(start, stop, growth)
+    chosen = designs.adaptive(design, start=start, stop=stop, growth=growth, hits=hits)
     task = prepare(scorer, test, train=train, keep_target=keep_target)
     return count_adaptive(
         scorer,
         task,
-        ladder=ladder,
-        hits=hits,
+        ladder=chosen.ladder(task.catalogue),
+        hits=chosen.hits,
+        budget=chosen.within(budget),
         replacement=replacement,
         seed=seed,
         ties=ties,
@@ -75,6 +85,7 @@ def count_adaptive(
     *,
     ladder: Sequence[int],
     hits: int = 1,
+    budget: float | None = None,
     replacement: bool = False,
     seed: int = 0,
     ties: str = "random",
@@ -82,33 +93,21 @@ def count_adaptive(
 ) -> RankCounts:
     """`adaptive_counts` of a task that is laid out already, with the sizes of ``ladder``."""
     _check_ties(ties)
-    scheme = Scheme(replacement, ladder, hits)  # type: ignore[arg-type]
-    if not scheme.adaptive:
+    if not len(ladder):
         raise InputError("ladder is empty; it must have at least one sample size")
     sampled = sample(
         scorer,
         task,
-        ladder=scheme.ladder,
-        hits=scheme.hits,
-        replacement=scheme.replacement,
+        ladder=ladder,
+        hits=hits,
+        budget=budget,
+        replacement=replacement,
         seed=seed,
         ties=ties,
         progress=progress,
     )
-    return counts(task, sampled, "optimistic", scheme)  # no ties are left
-
-
-def make_ladder(start: int, stop: int, growth: float = 2.0) -> tuple[int, ...]:
-    """The sizes start, ceil(growth * start), ... up to ``stop``, which ends it in any case."""
-    start = _checks.integer(start, "start", low=2, why="it counts the target")
-    stop = _checks.integer(stop, "stop", low=start, why="no less than start")
-    growth = _checks.real(growth, "growth", low=1.0, open_low=True)
-    ladder = [start]
-    while ladder[-1] < stop:
-        # Rounded: 1.1 * 10 is a little more than 11.
-        larger = math.ceil(round(min(growth * ladder[-1], float(stop)), 6))
-        ladder.append(min(max(larger, ladder[-1] + 1), stop))
-    return tuple(ladder)
+    assert sampled.scheme is not None
+    return counts(task, sampled, "optimistic", sampled.scheme)  # no ties are left
 
 
 def _check_ties(ties: str) -> None:
