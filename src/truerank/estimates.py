@@ -12,7 +12,7 @@ from truerank import estimators
 from truerank import metrics as metrics_module
 from truerank.counts import RankCounts
 from truerank.errors import InputError
-from truerank.estimators import Estimator, Fit
+from truerank.estimators import Estimator, Fit, Posterior
 from truerank.metrics import Metric, MetricLike
 from truerank.support import RankDistribution, Support
 
@@ -48,6 +48,7 @@ class Estimates(Mapping[str, Estimate]):
     ``distribution`` is the estimated distribution of global ranks (``.cdf``, ``.pmf``), or None
     for estimators that have none. ``converged`` and ``n_iter`` are None where the estimator is a
     closed form; ``converged`` is None too for an EM stopped after a fixed number of steps.
+    ``posterior`` is the fitted posterior over rank distributions (smooth), else None.
     """
 
     estimator: Estimator
@@ -57,6 +58,7 @@ class Estimates(Mapping[str, Estimate]):
     n_iter: int | None
     details: Mapping[str, float]
     counts: RankCounts
+    posterior: Posterior | None = None
 
     def __getitem__(self, metric: MetricLike) -> Estimate:
         key = metrics_module.key(metric)
@@ -149,7 +151,14 @@ def estimate(
     naive = estimators.Naive().fit(outcomes, metrics=wanted, support=support, plug_in="plain")
     results = {m.key: _result(m, fit, naive, counts, clip=clip) for m in wanted}
     return Estimates(
-        chosen, results, fit.distribution, fit.converged, fit.n_iter, fit.details, counts
+        chosen,
+        results,
+        fit.distribution,
+        fit.converged,
+        fit.n_iter,
+        fit.details,
+        counts,
+        fit.posterior,
     )
 
 

@@ -31,7 +31,7 @@ def case(request):
 @pytest.mark.parametrize(
     "estimator",
     ["naive", "rank-estimate", "cls", "bv", "bv(gamma=0.5)", "mle", "mle(steps=1)",
-     "mle(steps=None)", "bv-mle", "mn-mle"],
+     "mle(steps=None)", "bv-mle", "mn-mle", "smooth"],
 )  # fmt: skip
 def test_plain(case, estimator, support):
     counts, exact = case

@@ -10,7 +10,7 @@ from truerank.estimators import BV, MES, MLE, MN, WMLE, describe, get
 
 def test_every_published_name_is_known():
     names = ["naive", "mapped", "rank-estimate", "cls", "bv", "mle", "wmle", "mes"]
-    names += ["bv-mle", "bv-mes", "mn-mle", "mn-mes"]
+    names += ["bv-mle", "bv-mes", "mn-mle", "mn-mes", "smooth"]
     assert list(tr.estimators.REGISTRY) == names
 
 

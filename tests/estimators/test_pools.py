@@ -92,9 +92,9 @@ def test_permuting_users_and_merging_parts_changes_nothing(estimator):
     assert np.array_equal(_values(parts, estimator), whole)
 
 
-@pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if not e.startswith("mn")])
+@pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if not e.startswith(("mn", "smooth"))])
 def test_doubling_every_user_changes_nothing(estimator):
-    """Except for mn, which knows the number of users."""
+    """Except for mn and smooth, which know the number of users."""
     _, n_items, drawn = _pooled()
     counts = tr.RankCounts.from_ranks(drawn, n_items=n_items, sample_size=20, replacement=True)
     once, twice = _values(counts, estimator), _values(counts + counts, estimator)

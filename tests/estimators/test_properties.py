@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 import truerank as tr
 from truerank.schemes import Scheme
 
-DISTRIBUTIONS = ("mle", "mle(steps=3)", "mes", "bv", "bv(gamma=1)", "bv-mle", "mn-mle", "mn-mes")
+DISTRIBUTIONS = (
+    "mle",
+    "mle(steps=3)",
+    "mes",
+    "bv",
+    "bv(gamma=1)",
+    "bv-mle",
+    "mn-mle",
+    "mn-mes",
+    "smooth",
+)
 FUNCTIONS = ("naive", "rank-estimate", "cls")
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from truerank import _checks
 from truerank.errors import InputError
 from truerank.estimators._base import Estimator, Fit
+from truerank.estimators._posterior import Component, Posterior
 from truerank.estimators.cls import CLS
 from truerank.estimators.linear import BV, MN
 from truerank.estimators.mapped import Mapped
@@ -19,6 +20,7 @@ from truerank.estimators.maxent import MES
 from truerank.estimators.mle import MLE, WMLE
 from truerank.estimators.naive import Naive
 from truerank.estimators.rank_estimate import RankEstimate
+from truerank.estimators.smooth import Smooth
 
 # Name -> the estimator and the options that the name fixes.
 REGISTRY: dict[str, tuple[type[Estimator], dict[str, Any]]] = {
@@ -34,6 +36,7 @@ REGISTRY: dict[str, tuple[type[Estimator], dict[str, Any]]] = {
     "bv-mes": (BV, {"prior": "mes"}),
     "mn-mle": (MN, {"prior": "mle"}),
     "mn-mes": (MN, {"prior": "mes"}),
+    "smooth": (Smooth, {}),
 }
 
 __all__ = [
@@ -44,11 +47,14 @@ __all__ = [
     "MN",
     "REGISTRY",
     "WMLE",
+    "Component",
     "Estimator",
     "Fit",
     "Mapped",
     "Naive",
+    "Posterior",
     "RankEstimate",
+    "Smooth",
     "describe",
     "get",
 ]

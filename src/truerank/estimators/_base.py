@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from truerank.likelihood import Likelihood
 from truerank.metrics import Metric
 from truerank.support import RankDistribution, Support
 
+if TYPE_CHECKING:
+    from truerank.estimators._posterior import Posterior
+
 
 @dataclass(frozen=True)
 class Fit:
@@ -22,6 +25,7 @@ class Fit:
 
     ``values`` are mean gains per unit of weight, by metric key, raw: a linear estimator may stray
     below 0 or above the metric's best. ``converged`` and ``n_iter`` are None for closed forms.
+    ``posterior`` is what intervals are made of, where the estimator has one (smooth).
     """
 
     values: Mapping[str, float]
@@ -29,6 +33,7 @@ class Fit:
     converged: bool | None = None
     n_iter: int | None = None
     details: Mapping[str, float] = field(default_factory=dict)
+    posterior: Posterior | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,180 @@
+"""What a smooth fit knows and does not know: its posterior over rank distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from truerank import _checks
+from truerank._checks import FloatArray
+from truerank.errors import InputError
+from truerank.estimators._base import posterior_mean
+from truerank.estimators._logspline import LogSpline
+from truerank.likelihood import Likelihood
+from truerank.metrics import Metric
+from truerank.support import RankDistribution, Support
+
+TARGETS = ("users", "population")
+
+
+@dataclass(frozen=True)
+class Component:
+    """A Gaussian over spline coefficients: one setting of the smoothing and its weight.
+
+    ``root`` (n_functions, n_functions) is a square root of the covariance.
+    """
+
+    weight: float
+    mode: FloatArray
+    root: FloatArray
+
+    @property
+    def covariance(self) -> FloatArray:
+        """Covariance of the coefficients, shape (n_functions, n_functions)."""
+        return np.asarray(self.root @ self.root.T)
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """A mixture of Gaussians over the coefficients of log-spline rank distributions.
+
+    It answers for one of two targets. ``"population"``: the law that users come from.
+    ``"users"`` (the default): the mean over the users seen, each at its exact rank where that is
+    known, else at a rank drawn from its posterior given its outcome and the law.
+
+    Attributes
+    ----------
+    likelihood
+        The outcomes on the support that was fitted.
+    components
+        One for each setting of the smoothing; weights (their share of the evidence) sum to 1.
+    n_users
+        The effective number of users.
+    """
+
+    likelihood: Likelihood
+    spline: LogSpline
+    components: tuple[Component, ...]
+    n_users: float
+
+    @property
+    def support(self) -> Support:
+        """The points that masses live on."""
+        return self.likelihood.support
+
+    def mean(self, metrics: Sequence[Metric], *, target: str = "users") -> FloatArray:
+        """The value of each metric at the modes, averaged: the estimate, shape (n_metrics,)."""
+        _check(target)
+        rows = [self._values(part, metrics, target) for part in self.components]
+        return np.asarray(self._weights @ np.stack(rows))
+
+    def covariance(self, metrics: Sequence[Metric], *, target: str = "users") -> FloatArray:
+        """Covariance of the metrics' errors, by linearisation, shape (n_metrics, n_metrics).
+
+        The spread within components, that between their modes and, for ``"users"``, that of
+        users' ranks given the law. Where pools differ, auc takes their mean 1 / (N - 1) here.
+        """
+        _check(target)
+        values = np.stack([self._values(part, metrics, target) for part in self.components])
+        centre = self._weights @ values
+        total = np.zeros((len(metrics), len(metrics)))
+        gain = self._gains(metrics)
+        for part, value in zip(self.components, values, strict=True):
+            slope, own = self._slopes(part, gain, target)
+            spread = slope @ part.root
+            off = value - centre
+            total += part.weight * (spread @ spread.T + own + np.outer(off, off))
+        return total
+
+    def draw(
+        self, n_draws: int, rng: np.random.Generator, *, target: str = "users"
+    ) -> tuple[FloatArray, FloatArray]:
+        """Rank distributions drawn from the posterior: masses (n_draws, n_points) on the support,
+        and the shares (n_exact,) of users at ``likelihood.exact_rank``, 0 for ``"population"``.
+
+        For ``"users"`` a draw holds the expected masses of the sampled users given a law drawn;
+        what their ranks vary given the law is in :meth:`covariance`, or simulated.
+        """
+        _check(target)
+        _checks.integer(n_draws, "n_draws", low=1)
+        pick = rng.choice(len(self.components), size=n_draws, p=self._weights)
+        noise = rng.standard_normal((n_draws, self.spline.basis.shape[1]))
+        mode = np.stack([part.mode for part in self.components])
+        root = np.stack([part.root for part in self.components])
+        law = self.spline.masses(mode[pick] + np.einsum("dij,dj->di", root[pick], noise))
+        known = self.likelihood.exact_weight
+        if target == "population":
+            return law, np.zeros_like(known)
+        return self.given_outcomes(law), known
+
+    def given_outcomes(self, law: FloatArray) -> FloatArray:
+        """Mean over sampled users of their posterior under laws (..., n_points): one EM step."""
+        model = self.likelihood
+        evidence = (model.matrix @ law.T).T  # (..., n_outcomes)
+        return np.asarray(law * ((model.weight / evidence) @ model.matrix))
+
+    def distribution(self, *, target: str = "users") -> RankDistribution:
+        """The rank distribution at the modes, averaged."""
+        _check(target)
+        law = self.spline.masses(np.stack([part.mode for part in self.components]))
+        exact = self.likelihood.exact_rank.astype(np.float64)
+        known = self.likelihood.exact_weight
+        if target == "population":
+            return RankDistribution(self.support, self._weights @ law, exact, 0.0 * known)
+        masses = self._weights @ self.given_outcomes(law)
+        return RankDistribution(self.support, masses, exact, known)
+
+    @property
+    def _weights(self) -> FloatArray:
+        return np.array([part.weight for part in self.components])
+
+    def _values(self, part: Component, metrics: Sequence[Metric], target: str) -> FloatArray:
+        law = self.spline.masses(part.mode)
+        if target == "population":
+            return np.asarray(law @ self._gains(metrics))
+        pools = np.concatenate([self.likelihood.n_items, self.likelihood.exact_n_items])
+        by_pool = [m.depends_on_pool and bool((pools != pools[0]).any()) for m in metrics]
+        exact = self.likelihood.exact_rank.astype(np.float64)
+        users = RankDistribution(
+            self.support, self.given_outcomes(law), exact, self.likelihood.exact_weight
+        ).expect([m for m, own in zip(metrics, by_pool, strict=True) if not own])
+        return np.array(
+            [
+                posterior_mean(self.likelihood, law, metric) if own else users[metric.key]
+                for metric, own in zip(metrics, by_pool, strict=True)
+            ]
+        )
+
+    def _gains(self, metrics: Sequence[Metric]) -> FloatArray:
+        """Gains on the points, shape (n_points, n_metrics)."""
+        model = self.likelihood
+        pools = np.concatenate([model.n_items, model.exact_n_items])
+        share = np.concatenate([model.weight, model.exact_weight])
+        typical = 1.0 + share.sum() / float(share @ (1.0 / (pools - 1.0)))
+        return np.stack([m.gain(self.support.rank, typical) for m in metrics], axis=1)
+
+    def _slopes(
+        self, part: Component, gain: FloatArray, target: str
+    ) -> tuple[FloatArray, FloatArray]:
+        """d metric / d coefficients (n_metrics, n_functions), and what users add of their own."""
+        model, basis = self.likelihood, self.spline.basis
+        law = self.spline.masses(part.mode)
+        if target == "population":
+            slope = (gain * law[:, None]).T @ basis - np.outer(law @ gain, law @ basis)
+            return slope, np.zeros((gain.shape[1], gain.shape[1]))
+        # sum_o w_o Cov_o(gain, basis) and sum_o w_o Cov_o(gain, gain) / M, Cov_o given outcome o.
+        evidence = (model.matrix @ law)[:, None]
+        of_gain = (model.matrix @ (law[:, None] * gain)) / evidence
+        of_basis = (model.matrix @ (law[:, None] * basis)) / evidence
+        stepped = self.given_outcomes(law)[:, None]
+        slope = (gain * stepped).T @ basis - of_gain.T @ (model.weight[:, None] * of_basis)
+        own = (gain * stepped).T @ gain - of_gain.T @ (model.weight[:, None] * of_gain)
+        np.fill_diagonal(own, np.maximum(np.diag(own), 0.0))  # known ranks leave rounding errors
+        return slope, own / self.n_users
+
+
+def _check(target: str) -> None:
+    if target not in TARGETS:
+        raise InputError(f"target is {target!r}; it must be 'users' or 'population'")

@@ -1,0 +1,115 @@
+"""A smooth rank distribution, its smoothness found in the data and averaged over."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from truerank import _checks
+from truerank._checks import FloatArray
+from truerank.counts import RankCounts
+from truerank.errors import ConvergenceWarning
+from truerank.estimators._base import Estimator, Fit
+from truerank.estimators._laplace import Mixture, Mode, find_mode
+from truerank.estimators._logspline import DEGREE, log_spline, prior_factors
+from truerank.estimators._pools import near_pools
+from truerank.estimators._posterior import Component, Posterior
+from truerank.likelihood import likelihood, make_support
+from truerank.metrics import Metric
+from truerank.support import Support
+
+# Components of less weight than this are dropped.
+_NEGLIGIBLE = 1e-4
+
+
+@dataclass(frozen=True)
+class Smooth(Estimator):
+    """A log-spline distribution under Gaussian-process priors, averaged by their evidence.
+
+    Metrics are those of the users seen: an outcome counts with its expected gain under the
+    fitted law, an exact rank with its own. See docs/smooth.md.
+
+    Parameters
+    ----------
+    n_functions
+        Number of splines. None: 16, and more for more than some thousand users.
+    """
+
+    n_functions: int | None = None
+    name: ClassVar[str] = "smooth"
+
+    def __post_init__(self) -> None:
+        if self.n_functions is not None:
+            _checks.integer(self.n_functions, "n_functions", low=DEGREE + 1)
+
+    def fit(
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support, plug_in: str
+    ) -> Fit:
+        outcomes = near_pools(counts) if support == "auto" else counts
+        model = likelihood(outcomes, make_support(outcomes, metrics, support))
+        n_users = counts.effective_users
+        n_functions = self.n_functions or _enough_functions(n_users)
+        mixture = Mixture(model, log_spline(model.support, n_functions), n_users)
+        modes = _modes(mixture, n_functions)
+        posterior = _average(mixture, modes)
+        values = posterior.mean(metrics)
+        converged = all(mode.converged for mode in modes)
+        if not converged:
+            warnings.warn(
+                "smooth stopped before it had converged; its values may be off",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return Fit(
+            {metric.key: float(value) for metric, value in zip(metrics, values, strict=True)},
+            posterior.distribution(),
+            converged,
+            sum(mode.n_iter for mode in modes),
+            {"log_evidence": _log_sum([mode.log_evidence for mode in modes])},
+            posterior,
+        )
+
+
+def _enough_functions(n_users: float) -> int:
+    """16 up to two thousand users, two more for each doubling, at most 40."""
+    return int(np.clip(round(2.0 * np.log2(max(n_users, 1.0)) - 6.0), 16, 40))
+
+
+def _modes(mixture: Mixture, n_functions: int) -> list[Mode]:
+    """The modes under all priors, each sought from that of its stiffer neighbour."""
+    modes: list[Mode] = []
+    stiffest: FloatArray = np.zeros(n_functions)
+    for of_length in prior_factors(mixture.likelihood.support.n_items, n_functions):
+        start = stiffest
+        for factor in of_length:
+            modes.append(find_mode(mixture, factor, start))
+            start = modes[-1].coefficients
+            if factor is of_length[0]:
+                stiffest = start
+    return modes
+
+
+def _average(mixture: Mixture, modes: Sequence[Mode]) -> Posterior:
+    log_evidence = np.array([mode.log_evidence for mode in modes])
+    weight = np.exp(log_evidence - log_evidence.max())
+    weight[weight < _NEGLIGIBLE * weight.sum()] = 0.0
+    weight /= weight.sum()
+    return Posterior(
+        mixture.likelihood,
+        mixture.spline,
+        tuple(
+            Component(float(share), mode.coefficients, mode.root)
+            for share, mode in zip(weight, modes, strict=True)
+            if share > 0
+        ),
+        mixture.n_users,
+    )
+
+
+def _log_sum(logs: Sequence[float]) -> float:
+    top = max(logs)
+    return float(top + np.log(np.exp(np.array(logs) - top).sum()))
