@@ -19,6 +19,7 @@ DISTRIBUTIONS = (
     "bv-mes",
     "mn-mle",
     "mn-mes",
+    "smooth",
 )
 
 
