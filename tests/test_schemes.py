@@ -53,7 +53,7 @@ def enumerated(
     for sequence in sequences:
         for size in ladder:
             hits = sum(item < global_rank for item in sequence[: size - 1])
-            if hits >= scheme.hits or size == ladder[-1]:
+            if size == ladder[-1] or hits >= scheme.thresholds[ladder.index(size)]:
                 law[size, 1 + hits] += 1
                 break
     total = sum(law.values())
@@ -216,12 +216,17 @@ LADDERS = [
     Scheme(ladder=(3, 5), hits=2),
     Scheme(ladder=(2, 3, 5), hits=2),
     Scheme(ladder=(2, 4, 5), hits=3),
+    Scheme(ladder=(2, 3, 5), hits=(1, 2)),
+    Scheme(ladder=(2, 4, 5), hits=(2, 1)),
+    Scheme(ladder=(2, 3, 5), hits=(1, 4)),  # more than can be had at 3
     Scheme(ladder=(3,)),
     Scheme(replacement=False, ladder=(2, 4)),
     Scheme(replacement=False, ladder=(2, 3, 5)),
     Scheme(replacement=False, ladder=(3, 5, 6), hits=2),
     Scheme(replacement=False, ladder=(2, 4, 8)),  # ends at the pool
     Scheme(replacement=False, ladder=(2, 4, 8), hits=2),
+    Scheme(replacement=False, ladder=(2, 4, 8), hits=(1, 3)),
+    Scheme(replacement=False, ladder=(3, 4, 5, 6), hits=(2, 3, 1)),
     Scheme(replacement=False, ladder=(3, 6, 12, 24)),  # the pool ends it before its last size
     Scheme(replacement=False, ladder=(9, 18)),  # the pool ends it at once
 ]
@@ -302,10 +307,9 @@ def designs(draw: st.DrawFn, largest: int = 300) -> tuple[Scheme, int, int]:
     replacement = draw(st.booleans())
     if draw(st.booleans()):
         sizes = draw(st.sets(st.integers(2, largest), min_size=1, max_size=4))
-        scheme = Scheme(
-            replacement=replacement, ladder=tuple(sorted(sizes)), hits=draw(st.integers(1, 4))
-        )
-        return scheme, n_items, 0
+        each = st.lists(st.integers(1, 4), min_size=len(sizes) - 1, max_size=len(sizes) - 1)
+        hits = draw(st.integers(1, 4) | each)
+        return Scheme(replacement, tuple(sorted(sizes)), hits), n_items, 0
     high = largest if replacement else n_items
     return Scheme(replacement=replacement), n_items, draw(st.integers(2, high))
 
@@ -329,7 +333,7 @@ def test_outcomes_pass_the_check_and_their_neighbours_do_not(
         return
     space = set(zip(sizes.tolist(), ranks.tolist(), strict=True))
     for size in {*scheme.ladder, n_items, 2, 3}:
-        for rank in (1, scheme.hits, scheme.hits + 1, size):
+        for rank in {1, size, *scheme.thresholds, *(h + 1 for h in scheme.thresholds)}:
             pair = np.array([n_items]), np.array([size]), np.array([rank])
             if (size, rank) in space:
                 scheme.check(*pair)
@@ -444,6 +448,8 @@ def test_spelling() -> None:
     assert Scheme().name == "with"
     assert Scheme(replacement=False, ladder=[100, 200]).name == "without:100,200"
     assert Scheme(ladder=(100, 200), hits=2).name == "with:100,200:hits=2"
+    assert Scheme(ladder=(100, 200, 400), hits=(1, 2)).name == "with:100,200,400:hits=1,2"
+    assert Scheme(ladder=(100, 200, 400), hits=[2, 2]).hits == 2
     # Numbers of any kind are kept as ints, so that the name can be read again.
     odd = Scheme(replacement=np.bool_(True), ladder=np.array([10.0, 20.0]), hits=2.0)
     assert odd == Scheme(ladder=(10, 20), hits=2) == Scheme.parse(odd.name)
@@ -452,6 +458,7 @@ def test_spelling() -> None:
 def test_schemes_sort_and_serve_as_keys() -> None:
     schemes = [Scheme(), Scheme(replacement=False), Scheme(ladder=(5, 9)), Scheme(ladder=(5, 8))]
     assert sorted(schemes) == sorted(schemes[i] for i in (2, 0, 3, 1))
+    assert Scheme(ladder=(5, 6, 7), hits=(1, 2)) < Scheme(ladder=(5, 6, 7), hits=2)
     assert len({*schemes, Scheme()}) == 4
 
 
@@ -466,6 +473,8 @@ def test_schemes_sort_and_serve_as_keys() -> None:
         (lambda: Scheme(ladder="100,200"), "ladder is '100,200'; it must be a sequence"),
         (lambda: Scheme(ladder=(100, 200), hits=0), "hits is 0; it must be at least 1"),
         (lambda: Scheme(ladder=(100, 200), hits=1.5), "hits is 1.5; it must be a whole number"),
+        (lambda: Scheme(ladder=(4, 8), hits=(1, 2)), r"hits are \[1, 2\]; there must be one"),
+        (lambda: Scheme(ladder=(4, 8), hits="2"), "hits is '2'; it must be a whole number"),
         (lambda: Scheme(hits=2), "hits is 2; it has no meaning without a ladder"),
         (lambda: Scheme(replacement="no"), "replacement is 'no'; it must be True or False"),
         (lambda: Scheme(replacement=1), "replacement is 1; it must be True or False"),

@@ -5,7 +5,7 @@ It is all an estimator ever sees, it is small, and it adds up across files, user
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,7 +67,7 @@ class RankCounts:
         num_negatives: Any = None,
         replacement: bool | None = None,
         ladder: Iterable[int] | None = None,
-        hits: int = 1,
+        hits: int | Sequence[int] = 1,
         user_ids: Any = None,
         item_ids: Any = None,
         weights: Any = None,
@@ -112,7 +112,7 @@ class RankCounts:
         scheme = Scheme(
             replacement=True if replacement is None else replacement,
             ladder=() if ladder is None else ladder,  # type: ignore[arg-type]
-            hits=hits,
+            hits=hits,  # type: ignore[arg-type]
         )
         _ranks.check_outcomes(scheme, pool, size, rank)
         weight = None if weights is None else _ranks.row_weights(weights, rank.size)

@@ -3,24 +3,30 @@
 All users begin with a sample of the first size of a ladder. Those with fewer than ``hits``
 negatives above the target go on to the next (LJ24, algorithm 1, with one hit).
 
-Under a budget all users take a level together, the cheapest first, as long as the budget covers
-it; the level that it does not cover is shrunk to what is left, the same size for all who go on,
-and is the last. Where the ladder ends is then decided by what was drawn, of all users, and by
-nothing else. So the likelihood of the global ranks given all draws is a product over users of
+Under a budget all users take a level together as long as the budget covers it; the level that it
+does not cover is shrunk to what is left, the same size for all who go on, and is the last. If all
+are up before the budget is gone, the hits needed are raised, and users who have fewer go on from
+where they stand: at all sizes if the budget seems to suffice, else at the larger ones, where the
+top ranks are told apart.
+
+How far a user is taken is then decided by what was drawn, of all users, and by nothing else. So
+the likelihood of the global ranks given all draws is a product over users of
 P(n_u - 1 draws with r_u - 1 hits | R_u), as without a budget: it does not matter to it why the
 drawing stopped. Estimators that rest on the likelihood (mle, smooth) need no more. The linear ones
-take the ladder as if it had been fixed beforehand; that holds as far as one user does not sway
-the sum over all.
+take ladder and hits as if they had been fixed beforehand; that holds as far as one user does not
+sway the sum over all.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from truerank import _checks
 from truerank._checks import IntArray
@@ -48,7 +54,7 @@ class Adaptive:
     """
 
     start: int = 32
-    growth: float = 2.0
+    growth: float = 1.5
     hits: int = 1
     stop: float | None = None
 
@@ -73,15 +79,22 @@ class Adaptive:
         return make_ladder(self.start, int(stop), self.growth)
 
 
-DEFAULT = "truerank"
 PRESETS = {
-    DEFAULT: Adaptive(),
-    "lj24": Adaptive(start=100, stop=0.1),  # LJ24: doubling from 100 to 10 to 15 % of the items
+    "truerank": Adaptive(),
+    # LJ24, algorithm 1: doubling, to 10 to 15 % of the items.
+    "lj24": Adaptive(start=100, growth=2.0, hits=1, stop=0.1),
 }
 
 
-def adaptive(design: str | Adaptive = DEFAULT, **changes: Any) -> Adaptive:
-    """A design by name or as given, with those of its fields that are not None changed."""
+def adaptive(
+    design: str | Adaptive | None = None, *, budget: float | None = None, **changes: Any
+) -> Adaptive:
+    """A design by name or as given, with those of its fields that are not None changed.
+
+    Without one it is ours, or LJ24's if a ``stop`` is given instead of a budget.
+    """
+    if design is None:
+        design = "lj24" if budget is None and changes.get("stop") is not None else "truerank"
     if isinstance(design, str):
         if design not in PRESETS:
             raise _checks.unknown("design", design, PRESETS)
@@ -130,8 +143,8 @@ def climb(
     n_items
         The pools, shape (n_users,).
     draw
-        Called with (users, their sizes so far, their sizes to come), returns how many of the new
-        negatives are above the target; all three and the answer of one shape.
+        Called with (users, their sizes so far, all equal, their sizes to come), returns how many of
+        the new negatives are above the target; all three and the answer of one shape.
     budget
         Negatives to draw in the mean over all users, at the most; None for as many as it takes.
     advance
@@ -139,56 +152,120 @@ def climb(
 
     Returns
     -------
-    The scheme, its ladder cut where the budget ended; and for each user the negatives above the
-    target and the sample size, shape (n_users,).
+    The scheme, its ladder cut or its hits raised as the budget had it; and for each user the
+    negatives above the target and the sample size, shape (n_users,).
     """
-    above = np.zeros(n_items.size, dtype=np.int64)
-    size = np.ones(n_items.size, dtype=np.int64)
-    left = math.inf if budget is None else math.floor(check_budget(budget) * n_items.size)
-    going_on = np.arange(n_items.size)
-    levels: list[int] = []
+    walk = _Walk(scheme, n_items, draw, budget)
+    n_done, cut = 0, False
+    thresholds = (*scheme.thresholds, 0)  # nobody goes on from the last size
     for wanted in scheme.ladder:
-        reached = levels[-1] if levels else 1
-        level = wanted
-        if going_on.size and math.isfinite(left):
-            pools = None if scheme.replacement else n_items[going_on]
-            level = _affordable(wanted, reached, pools, going_on.size, int(left))
-            if level == reached:
-                break
-        if going_on.size:
-            goal = np.full(going_on.size, level, dtype=np.int64)
-            if not scheme.replacement:
-                np.minimum(goal, n_items[going_on], out=goal)
-            before = size[going_on]
-            above[going_on] += draw(going_on, before, goal)
-            size[going_on] = goal
-            left -= int((goal - before).sum())
-            ended = above[going_on] >= scheme.hits
-            if not scheme.replacement:
-                ended |= goal == n_items[going_on]
-            going_on = going_on[~ended]
-            advance(int(ended.sum()))
-        levels.append(level)
-        if level < wanted:
+        users = np.flatnonzero(walk.level == len(walk.sizes) - 1)
+        users = users[walk.open(users)]
+        if walk.sizes:
+            users = users[walk.above[users] < thresholds[len(walk.sizes) - 1]]
+        advance(n_items.size - users.size - n_done)
+        n_done = n_items.size - users.size
+        size = walk.affordable(users, wanted)
+        if walk.sizes and size == walk.sizes[-1]:
+            cut = True
             break
-    advance(int(going_on.size))
-    return replace(scheme, ladder=tuple(levels)), above, size
+        walk.sizes.append(size)
+        walk.move(users)
+        if size < wanted:
+            cut = True
+            break
+    hits = list(scheme.thresholds[: len(walk.sizes) - 1])
+    if budget is not None and not cut:
+        hits = walk.spend(hits)
+    advance(n_items.size - n_done)
+    sizes = tuple(walk.sizes)
+    if (sizes, tuple(hits)) != (scheme.ladder, scheme.thresholds):
+        scheme = Scheme(scheme.replacement, sizes, tuple(hits))
+    return scheme, walk.above, walk.size
 
 
-def _affordable(
-    wanted: int, reached: int, pools: IntArray | None, n_users: int, budget: int
-) -> int:
-    """The largest size up to ``wanted`` that ``budget`` negatives take these users to.
+class _Walk:
+    """Where the users of a climb stand: hits ``above``, ``size`` and ``level`` on ``sizes``."""
 
-    All of them stand at ``reached``; none goes beyond its pool.
+    def __init__(self, scheme: Scheme, n_items: IntArray, draw: Draw, budget: float | None) -> None:
+        self.top = np.full_like(n_items, scheme.ladder[-1])
+        if not scheme.replacement:
+            np.minimum(self.top, n_items, out=self.top)
+        self.draw = draw
+        self.left = math.inf if budget is None else math.floor(check_budget(budget) * n_items.size)
+        self.sizes: list[int] = []
+        self.above = np.zeros(n_items.size, dtype=np.int64)
+        self.size = np.ones(n_items.size, dtype=np.int64)
+        self.level = np.full(n_items.size, -1, dtype=np.int64)
+
+    def open(self, users: IntArray | slice = slice(None)) -> npt.NDArray[np.bool_]:
+        """Who has come neither to the end of the ladder nor to that of the pool."""
+        return np.asarray(self.size[users] < self.top[users])
+
+    def goal(self, users: IntArray, level: int) -> IntArray:
+        """Sizes at a level, no larger than the pools."""
+        return np.minimum(self.sizes[level], self.top[users])
+
+    def affordable(self, users: IntArray, wanted: int) -> int:
+        """The largest size up to ``wanted`` that the budget takes these users to."""
+        if not users.size or math.isinf(self.left):
+            return wanted
+        return _affordable(wanted, int(self.size[users[0]]), self.top[users], int(self.left))
+
+    def move(self, users: IntArray) -> None:
+        """Take users who stand at one level to the next."""
+        if users.size:
+            level = int(self.level[users[0]]) + 1
+            before, goal = self.size[users], self.goal(users, level)
+            self.above[users] += self.draw(users, before, goal)
+            self.left -= int((goal - before).sum())
+            self.size[users] = goal
+            self.level[users] = level
+
+    def spend(self, hits: list[int]) -> list[int]:
+        """Raise the hits needed, one number a level, as the budget allows."""
+        levels = range(len(hits))
+        while self.open().any() and levels:
+            low = min(hits)
+            high = low + max(1, low // 2)
+            # From the lowest level that the budget seems to reach from; upwards, so that what a
+            # step costs is known before it is taken.
+            expected = np.cumsum([self._expected(j, hits[j], high) for j in levels][::-1])[::-1]
+            first = int(np.searchsorted(-expected, -self.left, side="left"))
+            for j in levels[first:]:
+                users = np.flatnonzero((self.level == j) & (self.above < high) & self.open())
+                if int((self.goal(users, j + 1) - self.size[users]).sum()) > self.left:
+                    return hits
+                self.move(users)
+                hits[j] = max(high, hits[j])
+            if first:
+                break
+        return hits
+
+    def _expected(self, level: int, low: int, high: int) -> float:
+        """Negatives that it may take users at a level to go on until they have ``high`` hits.
+
+        A user with h hits among n has none among the next m - n with probability about (n/m)^h:
+        this is so if ranks were spread evenly on a log scale.
+        """
+        users = (self.level == level) & (self.above < high) & self.open()
+        cost, share = 0.0, 1.0
+        for size, larger in itertools.pairwise(self.sizes[level:]):
+            cost += share * (larger - size)
+            share *= (size / larger) ** low
+        return cost * int(users.sum())
+
+
+def _affordable(wanted: int, reached: int, tops: IntArray, budget: int) -> int:
+    """The largest size up to ``wanted`` that ``budget`` negatives take users to.
+
+    All of them stand at ``reached``; none goes beyond its top.
     """
-    if pools is None:
-        return min(wanted, reached + budget // n_users)
-    low, high = reached, min(wanted, int(pools.max()))
+    low, high = reached, min(wanted, int(tops.max()))
     while low < high:
         middle = (low + high + 1) // 2
-        if int((np.minimum(middle, pools) - reached).sum()) <= budget:
+        if int((np.minimum(middle, tops) - reached).sum()) <= budget:
             low = middle
         else:
             high = middle - 1
-    return wanted if low == pools.max() else low
+    return wanted if low == tops.max() else low

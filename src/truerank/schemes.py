@@ -27,7 +27,7 @@ from truerank.errors import InputError
 _LOG_ZERO = -1e300
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Scheme:
     """How a user's negatives were drawn.
 
@@ -40,12 +40,13 @@ class Scheme:
         moves on to the next one while fewer than ``hits`` sampled negatives beat the target.
         Without replacement a ladder stops at the user's pool, where the rank is exact.
     hits
-        Negatives above the target that end the sampling (1 in LJ24, algorithm 1).
+        Negatives above the target that end the sampling (1 in LJ24, algorithm 1): one number, or
+        one for each size of the ladder but the last.
     """
 
     replacement: bool = True
     ladder: tuple[int, ...] = ()
-    hits: int = 1
+    hits: int | tuple[int, ...] = 1
 
     def __post_init__(self) -> None:
         if not isinstance(self.replacement, (bool, np.bool_)):
@@ -55,11 +56,25 @@ class Scheme:
         sizes = tuple(_checks.integer(size, "ladder size", low=2) for size in self.ladder)
         object.__setattr__(self, "replacement", bool(self.replacement))
         object.__setattr__(self, "ladder", sizes)
-        object.__setattr__(self, "hits", _checks.integer(self.hits, "hits", low=1))
+        object.__setattr__(self, "hits", _hits(self.hits, len(sizes)))
         if any(b <= a for a, b in itertools.pairwise(sizes)):
             raise InputError(f"ladder is {list(sizes)}; its sizes must increase")
         if not sizes and self.hits != 1:
             raise InputError(f"hits is {self.hits}; it has no meaning without a ladder")
+
+    def __lt__(self, other: Scheme) -> bool:
+        return self._key < other._key
+
+    @property
+    def _key(self) -> tuple[bool, tuple[int, ...], tuple[int, ...]]:
+        return self.replacement, self.ladder, self.thresholds
+
+    @property
+    def thresholds(self) -> tuple[int, ...]:
+        """The hits that end the sampling at each size of the ladder but the last."""
+        if isinstance(self.hits, int):
+            return (self.hits,) * (len(self.ladder) - 1)
+        return self.hits
 
     @property
     def adaptive(self) -> bool:
@@ -68,11 +83,12 @@ class Scheme:
 
     @property
     def name(self) -> str:
-        """A readable, lossless spelling: ``with``, ``without:100,200,400:hits=2``."""
+        """A readable, lossless spelling: ``with``, ``without:100,200,400:hits=2`` (or 1,2)."""
         parts = ["with" if self.replacement else "without"]
         if self.ladder:
             parts.append(",".join(map(str, self.ladder)))
-            parts += [f"hits={self.hits}"] if self.hits != 1 else []
+            hits = (self.hits,) if isinstance(self.hits, int) else self.hits
+            parts += [f"hits={','.join(map(str, hits))}"] if hits != (1,) else []
         return ":".join(parts)
 
     @classmethod
@@ -83,13 +99,14 @@ class Scheme:
             if kind not in ("with", "without") or len(rest) > 2:
                 raise ValueError
             ladder = tuple(int(size) for size in rest[0].split(",")) if rest else ()
-            hits = int(rest[1].removeprefix("hits=")) if len(rest) == 2 else 1
+            given = rest[1].removeprefix("hits=") if len(rest) == 2 else "1"
+            hits = tuple(int(number) for number in given.split(","))
         except ValueError:
             raise InputError(
                 f"scheme is {name!r}; expected 'with' or 'without', then ':' and a ladder of "
                 "sizes for adaptive sampling, as in 'without:100,200,400'"
             ) from None
-        return cls(replacement=kind == "with", ladder=ladder, hits=hits)
+        return cls(kind == "with", ladder, hits if len(hits) > 1 else hits[0])
 
     def stages(self, n_items: int, sample_size: int) -> tuple[int, ...]:
         """The sizes a user of this pool may end with; one for a fixed sample size."""
@@ -109,7 +126,7 @@ class Scheme:
         """Every possible (sample_size, sampled_rank) of this design: two arrays (n_outcomes,)."""
         stages = self.stages(n_items, sample_size)
         sizes, ranks = [], []
-        for low, high, size in _rank_bounds(stages, self.hits):
+        for low, high, size in _rank_bounds(stages, self.thresholds):
             ranks.append(np.arange(low, high + 1, dtype=np.int64))
             sizes.append(np.full(high - low + 1, size, dtype=np.int64))
         return np.concatenate(sizes), np.concatenate(ranks)
@@ -133,7 +150,7 @@ class Scheme:
             stages = self.stages(int(pool), 0)
             low = np.zeros(here.size, dtype=np.int64)
             high = np.full(here.size, -1, dtype=np.int64)
-            for first, last, size in _rank_bounds(stages, self.hits):
+            for first, last, size in _rank_bounds(stages, self.thresholds):
                 at = sample_size[here] == size
                 low[at], high[at] = first, last
             off = (sampled_rank[here] < low) | (sampled_rank[here] > high)
@@ -212,12 +229,14 @@ def log_ways(
         stages = scheme.stages(int(pool), 0)
         previous = 1
         going_on = np.array([0.0])  # log ways to reach the stage with 0, 1, .. hits so far
-        for size in stages:
+        for size, hits in itertools.zip_longest(stages, scheme.thresholds[: len(stages) - 1]):
             here = (reach == pool) & (sample_size == size)
-            if size != stages[-1]:
-                here &= above >= scheme.hits
+            if size == stages[-1]:
+                result[here] = _extend(going_on, size - previous, above[here])
+                break
+            here &= above >= hits
             result[here] = _extend(going_on, size - previous, above[here])
-            going_on = _extend(going_on, size - previous, np.arange(float(scheme.hits)))
+            going_on = _extend(going_on, size - previous, np.arange(float(hits)))
             previous = size
     return result
 
@@ -310,18 +329,32 @@ def _log_falling(a: FloatArray, x: FloatArray) -> FloatArray:
 
 
 @lru_cache(maxsize=256)
-def _rank_bounds(stages: tuple[int, ...], hits: int) -> Sequence[tuple[int, int, int]]:
+def _rank_bounds(
+    stages: tuple[int, ...], thresholds: tuple[int, ...]
+) -> Sequence[tuple[int, int, int]]:
     """(lowest rank, highest rank, size) with which a user may end at each stage."""
     bounds = []
-    previous = None
-    for size in stages:
-        # Up to hits-1 before the stage, and at most its own block on top.
-        most = size if previous is None else min(size, hits + size - previous)
-        least = 1 if size == stages[-1] else hits + 1
+    previous, before = 1, 0  # the size and the most hits with which a user came so far
+    for stage, size in enumerate(stages):
+        most = before + size - previous
+        least = thresholds[stage] if size != stages[-1] else 0
         if least <= most:
-            bounds.append((least, most, size))
-        previous = size
+            bounds.append((least + 1, most + 1, size))
+        previous, before = size, min(most, least - 1)
     return tuple(bounds)
+
+
+def _hits(hits: Any, n_sizes: int) -> int | tuple[int, ...]:
+    """Checked hits; one number where all are equal."""
+    if isinstance(hits, str) or not isinstance(hits, Iterable):
+        return _checks.integer(hits, "hits", low=1)
+    each = tuple(_checks.integer(number, "hits", low=1) for number in hits)
+    if len(each) != max(n_sizes - 1, 0):
+        raise InputError(
+            f"hits are {list(each)}; there must be one number, or one for each of the "
+            f"{n_sizes} sizes of the ladder but the last"
+        )
+    return each if len(set(each)) > 1 else each[0] if each else 1
 
 
 def _beside(sample_size: IntArray, n_items: IntArray) -> str:

@@ -43,18 +43,24 @@ def mixed():
 def test_the_budget_is_kept_and_used(mixed, hits, replacement, numba, monkeypatch):
     monkeypatch.setenv("TRUERANK_NUMBA", numba)
     scorer, test, train = mixed
-    options = {"train": train, "start": 16, "hits": hits, "replacement": replacement}
-    dearest = pairs(tr.adaptive_counts(scorer, test, stop=400, **options))
+    cut = raised = 0
     for budget in BUDGETS:
-        counts = tr.adaptive_counts(scorer, test, budget=budget, **options)
+        counts = tr.adaptive_counts(
+            scorer, test, train=train, budget=budget, start=16, hits=hits, replacement=replacement
+        )
         (scheme,) = counts.schemes
         assert pairs(counts) <= budget
-        if budget < dearest:
+        assert pairs(counts) > 0.8 * min(budget, counts.weight @ (counts.n_items - 1) / 300)
+        if scheme.ladder[-1] < 400:
             # One more for all who got to the last level would be too much.
             last = counts.weight[counts.sample_size == scheme.ladder[-1]].sum()
             assert pairs(counts) + last / 300 > budget
+            assert set(scheme.thresholds) <= {hits}
+            cut += 1
         else:
-            assert counts == tr.adaptive_counts(scorer, test, stop=400, **options)
+            raised += max(scheme.thresholds) > hits
+    assert cut >= 3
+    assert raised >= 2
 
 
 def test_a_small_budget_is_a_fixed_sample():
@@ -107,6 +113,7 @@ def test_compiled_plain_and_asked_give_the_same(mixed, budget, hits, replacement
         (4, 2.0, 1, 60, 5, 9.0),
         (4, 3.0, 2, 60, 12, 11.5),
         (8, 2.0, 1, 2000, 20, 60.0),
+        (5, 2.0, 1, 300, 9, 60.0),  # hits raised at the larger sizes
         (5, 2.0, 3, 40, 4, 1000.0),  # to the whole pool
     ],
 )
@@ -129,9 +136,21 @@ def test_outcomes_follow_the_ladder_that_was_taken(
     assert p_value(counts, scheme, global_rank, n_items) > 1e-4
 
 
-def test_the_whole_pool_gives_exact_ranks(mixed):
+def test_hits_are_raised_at_the_larger_sizes_first():
+    scorer, test = same_for_all(300, 9, n_users=4000)
+    counts = tr.adaptive_counts(scorer, test, start=5, growth=2.0, budget=60, seed=1)
+    (scheme,) = counts.schemes
+    assert scheme.ladder == make_ladder(5, 300)
+    assert list(scheme.thresholds) == sorted(scheme.thresholds)
+    assert len(set(scheme.thresholds)) > 1
+    assert tr.schemes.Scheme.parse(scheme.name) == scheme
+
+
+@pytest.mark.parametrize("hits", [1, 10_000])
+def test_the_whole_pool_gives_exact_ranks(mixed, hits):
+    """For many hits at once, and for any once the budget is large enough."""
     scorer, test, train = mixed
-    counts = tr.adaptive_counts(scorer, test, train=train, hits=10_000, budget=1e9)
+    counts = tr.adaptive_counts(scorer, test, train=train, hits=hits, budget=1e9)
     assert counts.is_exact.all()
     exact = tr.exact_counts(scorer, test, train=train)
     for name in ("n_items", "sampled_rank", "weight"):
@@ -172,16 +191,19 @@ def test_the_largest_size_that_is_affordable():
             for size in range(reached, wanted + 1)
             if (np.minimum(size, pools) - reached).sum() <= budget
         ]
-        assert designs._affordable(wanted, reached, pools, pools.size, budget) == fitting[-1]
+        assert designs._affordable(wanted, reached, pools, budget) == fitting[-1]
 
 
 def test_presets():
-    assert Adaptive(start=100, stop=0.1).ladder(3706) == (100, 200, 370)
+    assert Adaptive(start=100, growth=2.0, stop=0.1).ladder(3706) == (100, 200, 370)
     assert designs.adaptive("lj24").ladder(16_980) == (100, 200, 400, 800, 1600, 1698)
     assert designs.adaptive("lj24").ladder(500) == (100,)
     assert designs.adaptive("lj24", stop=3200).ladder(10**6)[-1] == 3200
-    assert designs.adaptive().ladder(100) == (32, 64, 100)
-    assert designs.adaptive(Adaptive(hits=3), start=5).hits == 3
+    assert designs.adaptive().ladder(100) == (32, 48, 72, 100)
+    # A ceiling instead of a budget means LJ24's design.
+    assert designs.adaptive(start=50, stop=300).ladder(10**6) == (50, 100, 200, 300)
+    assert designs.adaptive(start=50, stop=100, budget=9).ladder(10**6) == (50, 75, 100)
+    assert designs.adaptive(Adaptive(hits=3), start=5) == Adaptive(hits=3, start=5)
     # What bounds the cost if nobody says: the ceiling, or else the usual budget.
     assert designs.adaptive("lj24").within(None) is None
     assert designs.adaptive().within(None) == designs.USUAL_BUDGET

@@ -165,15 +165,15 @@ def evaluate(
     sample_size: SampleSize = None,
     num_negatives: NumNegatives = None,
     design: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--design",
             metavar="truerank|lj24",
-            help="adaptive: from 32 to the whole pool within --budget (200 unless said), or "
-            "LJ24's, from 100 to a tenth of the catalogue. The next four change it.",
+            help="adaptive: ours, from 32 up to the whole pool within --budget (200 unless said), "
+            "or LJ24's, from 100, doubling, to a tenth of the catalogue. The next four change it.",
             rich_help_panel=HOW,
         ),
-    ] = "truerank",
+    ] = None,
     start: Annotated[
         int | None,
         typer.Option("--start", help="adaptive: first sample size.", rich_help_panel=HOW),

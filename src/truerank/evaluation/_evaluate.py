@@ -86,7 +86,7 @@ def evaluate(
     sample_size: int | None = None,
     num_negatives: int | None = None,
     budget: float | None = None,
-    design: str | Adaptive = designs.DEFAULT,
+    design: str | Adaptive | None = None,
     start: int | None = None,
     stop: float | None = None,
     growth: float | None = None,
@@ -146,7 +146,9 @@ def evaluate(
     test_ids, population = _choose_users(test, train, users, seed, stratified=stratified)
     task = prepare(scorer, test_ids, train=train, keep_target=keep_target)
     sizes = (sample_size, num_negatives)
-    ladder = designs.adaptive(design, start=start, stop=stop, growth=growth, hits=hits)
+    ladder = designs.adaptive(
+        design, budget=budget, start=start, stop=stop, growth=growth, hits=hits
+    )
     if budget is not None:
         designs.check_budget(budget)
     _check_negatives(negatives, sampler)
@@ -329,7 +331,7 @@ def _protocol(
         scheme = counts.schemes[0]  # a budget may have cut the ladder of the design
         card["replacement"] = scheme.replacement
         card["sample_sizes"] = list(scheme.ladder or np.unique(counts.sample_size).tolist())
-        card["hits"] = scheme.hits
+        card["hits"] = scheme.hits if isinstance(scheme.hits, int) else list(scheme.hits)
         card["budget"] = choice.design.budget
         named = isinstance(choice.negatives, str)
         card["negatives"] = choice.negatives if named else repr(choice.negatives)

@@ -56,12 +56,13 @@ def sample(
     bad = np.zeros(task.n_rows, dtype=np.bool_)
 
     def draw(rows: IntArray, ladder: tuple[int, ...], done: Callable[[int], None]) -> None:
-        run = _per_row(found, task, design, ladder, above, tied, size, bad)
+        run = _per_row(found, task, design, ladder, thresholds, above, tied, size, bad)
         step = max(1, _PAIRS // ladder[0])
         _threads(run, [rows[at : at + step] for at in range(0, rows.size, step)], done)
         _check(bad, scorer, task)
 
     scheme = design.scheme
+    thresholds = scheme.thresholds
     if design.budget is None:  # no row waits for the others
         draw(np.arange(task.n_rows), scheme.ladder, advance)
         return Sampled(above, tied, size, size, scheme)
@@ -134,7 +135,7 @@ def sample_shared(
     if short.any():  # few users, with most of the catalogue left out
         bad = np.zeros(task.n_rows, dtype=np.bool_)
         size[short] = 1
-        run_one = _per_row(found, task, design, design.scheme.ladder, above, tied, size, bad)
+        run_one = _per_row(found, task, design, design.scheme.ladder, (), above, tied, size, bad)
         run_one(np.flatnonzero(short))
     return Sampled(above, tied, size, size, design.scheme)
 
@@ -174,6 +175,7 @@ def _per_row(
     task: Task,
     design: Design,
     sizes: tuple[int, ...],
+    thresholds: tuple[int, ...],
     above: IntArray,
     tied: IntArray,
     size: IntArray,
@@ -183,6 +185,7 @@ def _per_row(
     kernels = _kernels()
     begin, end = task.start[task.group], task.start[task.group + 1]
     ladder = np.array(sizes, dtype=np.int64)
+    hits = np.array([*thresholds, 1], dtype=np.int64)  # nobody goes on from the last size
 
     def room() -> tuple[Any, ...]:
         shuffled = 0 if design.scheme.replacement else task.catalogue
@@ -198,7 +201,7 @@ def _per_row(
         space = rooms.take()
         kernels.per_row(
             *found, rows, task.user, task.target, design.keys, design.tie_keys, begin, end,
-            task.left_out, task.n_items, ladder, design.scheme.hits, design.scheme.replacement,
+            task.left_out, task.n_items, ladder, hits, design.scheme.replacement,
             design.ties, task.catalogue, *space, above, tied, size, bad,
         )  # fmt: skip
         rooms.give_back(space)

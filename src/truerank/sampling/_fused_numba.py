@@ -81,7 +81,7 @@ def per_row(
     left_out: Any,
     pool: Any,
     ladder: Any,
-    hits: int,
+    hits: Any,
     replacement: bool,
     mode: int,
     catalogue: int,
@@ -159,7 +159,7 @@ def per_row(
             reached = goal
             if again:
                 continue
-            if over >= hits or (not replacement and reached == pool[r]):
+            if over >= hits[step] or (not replacement and reached == pool[r]):
                 break
         if not replacement:
             for at in range(number):

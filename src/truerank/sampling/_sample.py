@@ -24,7 +24,7 @@ def sample(
     task: Task,
     *,
     ladder: Sequence[int],
-    hits: int = 1,
+    hits: int | Sequence[int] = 1,
     budget: float | None = None,
     replacement: bool = False,
     seed: int = 0,
@@ -58,7 +58,7 @@ def sample(
         raise InputError("ties='count' is for one sample size: a stopping rule needs them broken")
     keys = task.keys(seed)
     design = Design(
-        Scheme(replacement, tuple(ladder), hits),
+        Scheme(replacement, tuple(ladder), hits),  # type: ignore[arg-type] # it checks
         None if budget is None else designs.check_budget(budget),
         mode,
         keys if stream_keys is None else stream_keys,

@@ -23,7 +23,7 @@ def adaptive_counts(
     *,
     train: Any = None,
     budget: float | None = None,
-    design: str | Adaptive = designs.DEFAULT,
+    design: str | Adaptive | None = None,
     start: int | None = None,
     stop: float | None = None,
     growth: float | None = None,
@@ -48,23 +48,27 @@ def adaptive_counts(
     budget
         Negatives to score a target, in the mean over all targets, at the most; the target's own
         score is not counted. All users who go on take a level together while the budget covers it;
-        the level that it does not cover is shrunk to what is left and is the last. So the cost is
-        known beforehand, whatever the model, and what a user's sample holds depends on others only
-        in how far it goes. If not given, 200, or as much as it takes where there is a ``stop``.
+        the level that it does not cover is shrunk to what is left and is the last. If all are up
+        before the budget is gone, more hits are asked for. So the cost is known beforehand,
+        whatever the model; a user's draws depend on others only in how far they go. If not given,
+        200, or as much as it takes where there is a ``stop``.
     design
-        ``"truerank"``: from 32, doubling, one hit, up to the whole pool; ``"lj24"``: from 100,
-        doubling, one hit, up to a tenth of the catalogue (LJ24); or an `Adaptive`.
+        ``"truerank"``: from 32, each size half as large again, one hit, up to the whole pool;
+        ``"lj24"``: from 100, doubling, one hit, up to a tenth of the catalogue (LJ24); or an
+        `Adaptive`. If not given, ours; LJ24's if a ``stop`` is given instead of a budget.
     start, stop, growth, hits
         Changes to the design. Sample sizes count the target; a ``stop`` below 1 is a share of the
         catalogue. Without replacement a user's sample ends at its pool, where the rank is exact.
-        ``hits`` are the negatives above the target that end a user's sampling.
+        ``hits`` are the negatives above the target that end a user's sampling, to begin with.
     ties
         A negative of the target's very score goes before it or not: ``"random"`` decides by user,
         item and seed, the same way at every stage; ``"optimistic"`` never, ``"pessimistic"``
         always. They cannot be spread: whether to go on depends on them.
     """
     _check_ties(ties)
-    chosen = designs.adaptive(design, start=start, stop=stop, growth=growth, hits=hits)
+    chosen = designs.adaptive(
+        design, budget=budget, start=start, stop=stop, growth=growth, hits=hits
+    )
     task = prepare(scorer, test, train=train, keep_target=keep_target)
     return count_adaptive(
         scorer,
@@ -84,7 +88,7 @@ def count_adaptive(
     task: Task,
     *,
     ladder: Sequence[int],
-    hits: int = 1,
+    hits: int | Sequence[int] = 1,
     budget: float | None = None,
     replacement: bool = False,
     seed: int = 0,
