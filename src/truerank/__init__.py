@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from truerank.errors import InputError
     from truerank.estimates import Estimate, Estimates, estimate
     from truerank.evaluation import Evaluation, evaluate
+    from truerank.inference.translate import translate
+    from truerank.inference.translation import Translation
     from truerank.metrics import Metric
     from truerank.sampling import adaptive_counts, sampled_counts
     from truerank.scoring.exact import exact_counts, exact_ranks
@@ -26,6 +28,7 @@ _PUBLIC: dict[str, str | None] = {
     "InputError": "errors",
     "Metric": "metrics",
     "RankCounts": "counts",
+    "Translation": "inference.translation",
     "adaptive_counts": "sampling",
     "audit": "auditing",
     "estimate": "estimates",
@@ -40,6 +43,7 @@ _PUBLIC: dict[str, str | None] = {
     "sampling": None,
     "schemes": None,
     "scoring": None,
+    "translate": "inference.translate",
 }
 
 __all__ = [
@@ -49,6 +53,7 @@ __all__ = [
     "InputError",
     "Metric",
     "RankCounts",
+    "Translation",
     "__version__",
     "adaptive_counts",
     "audit",
@@ -64,6 +69,7 @@ __all__ = [
     "sampling",
     "schemes",
     "scoring",
+    "translate",
 ]
 
 

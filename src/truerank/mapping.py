@@ -17,6 +17,7 @@ from truerank._checks import FloatArray
 from truerank.errors import ConvergenceWarning, InputError
 
 NAMES = ("linear", "bound", "beta(a)", "beta@P")
+USUAL = ("linear", "bound", "beta(0.5)", "beta(1)")  # those that need no ranks to be fitted to
 
 
 def linear(k: Any, *, n_items: Any, sample_size: Any) -> FloatArray:

@@ -85,7 +85,7 @@ def compressed(n_items: int, *, sharpness: float, edges: Iterable[int] = ()) -> 
     cuts = sorted({int(edge) for edge in edges if 1 <= edge < n_items})
     dense = min(max([cut for cut in cuts if cut <= DENSE_LIMIT], default=1), n_items)
     upper = _cell_edges(n_items, dense, KERNEL_STEP / np.sqrt(max(sharpness, 1.0)), cuts)
-    return _quadrature(upper, n_items)
+    return on_cells(upper, n_items)
 
 
 def _cell_edges(n_items: int, dense: int, step: float, cuts: list[int]) -> FloatArray:
@@ -102,8 +102,11 @@ def _cell_edges(n_items: int, dense: int, step: float, cuts: list[int]) -> Float
     return np.array(edges, dtype=np.float64)
 
 
-def _quadrature(upper: FloatArray, n_items: int) -> Support:
-    """Three points a cell, exact for sums over its ranks of polynomials up to degree 5."""
+def on_cells(upper: FloatArray, n_items: int) -> Support:
+    """Three points for each cell of ranks, the last rank of each given, shape (n_cells,).
+
+    Exact for sums over the ranks of a cell of polynomials up to degree 5.
+    """
     lower = np.concatenate([[0.0], upper[:-1]])
     width = upper - lower
     middle = (lower + upper + 1.0) / 2.0

@@ -9,7 +9,7 @@ import pytest
 
 import truerank
 from truerank import cli
-from truerank.cli import demo, estimate
+from truerank.cli import demo, estimate, translate
 from truerank.cli import map as map_
 
 
@@ -34,7 +34,13 @@ def test_help_lists_the_commands(run: Any, arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "text"), [("demo", demo.HELP), ("estimate", estimate.HELP), ("map", map_.HELP)]
+    ("command", "text"),
+    [
+        ("demo", demo.HELP),
+        ("estimate", estimate.HELP),
+        ("map", map_.HELP),
+        ("translate", translate.HELP),
+    ],
 )
 def test_help_of_a_command_shows_its_examples_whole(run: Any, command: str, text: str) -> None:
     result = run(command, "--help")

@@ -41,6 +41,14 @@ NumNegatives = Annotated[
         rich_help_panel=SAMPLES,
     ),
 ]
+Replacement = Annotated[
+    bool | None,
+    typer.Option(
+        "--replacement/--no-replacement",
+        help="Whether an item may be drawn twice for a user. Unsaid: with replacement.",
+        rich_help_panel=SAMPLES,
+    ),
+]
 Json = Annotated[
     bool, typer.Option("--json", help="Print JSON and nothing else.", rich_help_panel=OUTPUT)
 ]
@@ -50,6 +58,18 @@ Csv = Annotated[
         "--csv", help="Print CSV and nothing else, one value a row.", rich_help_panel=OUTPUT
     ),
 ]
+
+
+def sizes(
+    n_items: int | None, sample_size: int | None, num_negatives: int | None
+) -> tuple[int, int]:
+    """The pool and the sample size, where no file can say them."""
+    if n_items is None:
+        raise InputError("--n-items is missing: how many items the catalogue has")
+    if (sample_size is None) == (num_negatives is None):
+        both = "neither is" if sample_size is None else "both are"
+        raise InputError(f"give --sample-size or --num-negatives: {both} given")
+    return n_items, sample_size if sample_size is not None else (num_negatives or 0) + 1
 
 
 def integers(texts: Sequence[str] | None, name: str) -> tuple[int, ...] | None:

@@ -26,6 +26,7 @@ from truerank.cli._options import (
     Json,
     NItems,
     NumNegatives,
+    Replacement,
     SampleSize,
     integers,
     pairs,
@@ -58,14 +59,7 @@ def estimate(
     n_items: NItems = None,
     sample_size: SampleSize = None,
     num_negatives: NumNegatives = None,
-    replacement: Annotated[
-        bool | None,
-        typer.Option(
-            "--replacement/--no-replacement",
-            help="Whether an item may be drawn twice for a user. Unsaid: with replacement.",
-            rich_help_panel=SAMPLES,
-        ),
-    ] = None,
+    replacement: Replacement = None,
     ladder: Annotated[
         list[str] | None,
         typer.Option(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from truerank.cli import _counts, _output
-from truerank.cli._options import Csv, Json, NItems, NumNegatives, SampleSize, integers
+from truerank.cli._options import Csv, Json, NItems, NumNegatives, SampleSize, integers, sizes
 from truerank.errors import AssumptionWarning, InputError
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ truerank map --n-items 3706 --num-negatives 100 --mapping "beta(0.3)"
 truerank map --n-items 3706 --sample-size 100 --ranks ranks.csv
 """
 
-DEFAULT_MAPPINGS = ("linear", "bound", "beta(0.5)", "beta(1)")
 DEFAULT_K = (1, 2, 5, 10, 20, 50)
 _FITTED = "beta@P"
 _EXAMPLE = 10  # the cut-off that the sentence below the table is about
@@ -70,11 +69,10 @@ def map_cutoffs(
         n_items = _one(counts.n_items, "n_items")
         sample_size = _one(counts.sample_size, "sample_size")
     else:
-        n_items, sample_size = _sizes(n_items, sample_size, num_negatives)
+        n_items, sample_size = sizes(n_items, sample_size, num_negatives)
     if cuts is None:
         cuts = tuple(cut for cut in DEFAULT_K if cut <= sample_size)
-    names = mapping or [*DEFAULT_MAPPINGS, *([_FITTED] if counts is not None else [])]
-    mapped = _map(names, cuts, n_items, sample_size, counts)
+    mapped = _map(mapping, cuts, n_items, sample_size, counts)
     rows = [
         {"k": cut, "mapping": name, "global_k": values[i]}
         for i, cut in enumerate(cuts)
@@ -86,8 +84,8 @@ def map_cutoffs(
     elif kind == "csv":
         _output.emit(_output.to_csv(rows))
     else:
-        sizes = (n_items, sample_size)
-        _output.emit(_output.to_text(lambda console: _draw(console, sizes, cuts, mapped)))
+        pool = (n_items, sample_size)
+        _output.emit(_output.to_text(lambda console: _draw(console, pool, cuts, mapped)))
 
 
 def _read(ranks: Path, design: _counts.Design) -> RankCounts:
@@ -98,7 +96,7 @@ def _read(ranks: Path, design: _counts.Design) -> RankCounts:
 
 
 def _map(
-    names: Sequence[str],
+    names: Sequence[str] | None,
     cuts: Sequence[int],
     n_items: int,
     sample_size: int,
@@ -108,7 +106,7 @@ def _map(
     from truerank import mapping
 
     mapped = {}
-    for name in names:
+    for name in names or [*mapping.USUAL, *([_FITTED] if counts is not None else [])]:
         label = name.strip()
         if label.lower() == _FITTED.lower():
             if counts is None:
@@ -117,17 +115,6 @@ def _map(
         f = mapping.get(name, counts)
         mapped[label] = [float(v) for v in f(cuts, n_items=n_items, sample_size=sample_size)]
     return mapped
-
-
-def _sizes(
-    n_items: int | None, sample_size: int | None, num_negatives: int | None
-) -> tuple[int, int]:
-    if n_items is None:
-        raise InputError("--n-items is missing: how many items the catalogue has")
-    if (sample_size is None) == (num_negatives is None):
-        both = "neither is" if sample_size is None else "both are"
-        raise InputError(f"give --sample-size or --num-negatives: {both} given")
-    return n_items, sample_size if sample_size is not None else (num_negatives or 0) + 1
 
 
 def _one(values: IntArray, name: str) -> int:
@@ -141,14 +128,14 @@ def _one(values: IntArray, name: str) -> int:
 
 def _draw(
     console: Console,
-    sizes: tuple[int, int],
+    pool: tuple[int, int],
     cuts: Sequence[int],
     mapped: Mapping[str, Sequence[float]],
 ) -> None:
     from rich import box
     from rich.table import Table
 
-    n_items, sample_size = sizes
+    n_items, sample_size = pool
     console.print(f"pool of {n_items:,} items · samples of {sample_size:,}", highlight=False)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("sampled k", justify="right")

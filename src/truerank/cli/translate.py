@@ -1,0 +1,230 @@
+"""``truerank translate``: what published sampled metrics permit the global ones to be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from truerank.cli import _output
+from truerank.cli._answers import parse_metrics
+from truerank.cli._options import (
+    ANSWERS,
+    Csv,
+    Json,
+    NItems,
+    NumNegatives,
+    Replacement,
+    SampleSize,
+    sizes,
+)
+from truerank.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from truerank.inference.translation import Translation
+
+# One line a paragraph: some versions of typer keep line breaks, some do not.
+HELP = """What a published sampled metric says about the whole catalogue.
+
+A sampled HR@10 of 0.62 fits many rankings of the whole catalogue. This prints the smallest and \
+the largest value that a global metric takes over all of them, with a ranking for each; for \
+several models also whether they may change places.
+
+\b
+truerank translate --sampled hr@10=0.62,ndcg@10=0.36 --target recall@10 \\
+    --n-items 3706 --sample-size 100
+truerank translate --sampled hr@10=62.0% --target recall@1,10,50 \\
+    --n-items 3706 --num-negatives 100 --n-users 6040 --decreasing
+truerank translate --sampled A:hr@10=0.62 --sampled B:hr@10=0.58 \\
+    --n-items 3706 --sample-size 100
+
+Write values with the decimals of the publication: 0.62 is read as anything from 0.615 to 0.625, \
+0.620 as 0.6195 to 0.6205.
+"""
+
+PUBLISHED = "What was published"
+
+
+def translate(
+    sampled: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--sampled",
+            "-s",
+            metavar="NAME@K=VALUE",
+            help="Sampled metrics: recall (hr), precision, ndcg, ap (mrr), auc. Several by comma "
+            "or by repeating; several models as A:hr@10=0.62 and B:hr@10=0.58.",
+            rich_help_panel=PUBLISHED,
+        ),
+    ] = None,
+    n_items: NItems = None,
+    sample_size: SampleSize = None,
+    num_negatives: NumNegatives = None,
+    replacement: Replacement = None,
+    n_users: Annotated[
+        int | None,
+        typer.Option(
+            "--n-users",
+            metavar="N",
+            help="Users (times runs) that the values are averages over: allows for the noise of "
+            "their negatives. Unsaid: none.",
+            rich_help_panel=PUBLISHED,
+        ),
+    ] = None,
+    confidence: Annotated[
+        float,
+        typer.Option(
+            "--confidence",
+            metavar="P",
+            help="With --n-users: chance that no value is further off, at the least.",
+            rich_help_panel=PUBLISHED,
+        ),
+    ] = 0.95,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--target",
+            "-t",
+            metavar="NAME@K",
+            help="Global metrics, as in recall@1,5,10. Unsaid: those published. Repeatable.",
+            rich_help_panel=ANSWERS,
+        ),
+    ] = None,
+    decreasing: Annotated[
+        bool,
+        typer.Option(
+            "--decreasing",
+            help="Assume that no rank has more users than the rank before it.",
+            rich_help_panel=ANSWERS,
+        ),
+    ] = False,
+    json_: Json = False,
+    csv_: Csv = False,
+) -> None:
+    """Run ``truerank translate``."""
+    kind = _output.output_format(json_=json_, csv_=csv_)
+    values = _values(sampled or [])
+    n_items, sample_size = sizes(n_items, sample_size, num_negatives)
+    wanted = parse_metrics(target, None) if target else None
+    from truerank.inference.translate import translate as bound
+    from truerank.inference.translation import COLUMNS
+
+    found = bound(
+        values,
+        wanted,
+        n_items=n_items,
+        sample_size=sample_size,
+        replacement=replacement,
+        n_users=n_users,
+        confidence=confidence,
+        decreasing=decreasing,
+    )
+    if kind == "json":
+        content = asdict(found)
+        _output.emit(_output.to_json({**content.pop("design"), **content}))
+    elif kind == "csv":
+        rows = [{name: row[name] for name in COLUMNS} for row in found.to_dict()]
+        _output.emit(_output.to_csv(rows))
+    else:
+        _output.emit(_output.to_text(lambda console: _draw(console, found)))
+
+
+def _values(texts: Sequence[str]) -> dict[str, Any]:
+    """``["A:hr@10=0.62,ndcg@10=0.36"]`` as values by metric, by model if models are named."""
+    if not texts:
+        raise InputError("--sampled is missing: what was published, as in hr@10=0.62")
+    models: dict[str, dict[str, str]] = {}
+    for text in texts:
+        name, colon, rest = text.rpartition(":")
+        name = name.strip()
+        if colon and not name:
+            raise InputError(f"--sampled is {text!r}; there is no model before the colon")
+        values = models.setdefault(name, {})
+        for part in rest.split(","):
+            metric, equals, value = (piece.strip() for piece in part.partition("="))
+            if not (metric and equals and value):
+                raise InputError(f"--sampled is {text!r}; write it as hr@10=0.62,ndcg@10=0.36")
+            if metric in values:
+                raise InputError(f"--sampled {metric} is given twice{name and f' for {name}'}")
+            values[metric] = value
+    if "" not in models:
+        return dict(models)
+    if len(models) > 1:
+        raise InputError("--sampled names a model in some places only; name it in all or in none")
+    return dict(models[""])
+
+
+def _draw(console: Console, found: Translation) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    def say(text: str, indent: int = 0) -> None:
+        console.print(Padding(Text(text), (0, 0, 0, indent)))
+
+    say(str(found.design))
+    console.print(_published_table(found))
+    for sentence in found.sentences:
+        say(sentence)
+    console.print(_bounds_table(found))
+    if found.comparisons:
+        say("Can the order flip?")
+        for comparison in found.comparisons:
+            say(str(comparison), indent=2)
+            for side in comparison.examples:
+                say(str(side), indent=4)
+        return
+    for bounds in found.bounds:
+        say(f"Lowest {bounds.metric}, for example:")
+        say(str(bounds.low_example), indent=2)
+        say(f"Highest {bounds.metric}:")
+        say(str(bounds.high_example), indent=2)
+
+
+def _published_table(found: Translation) -> Any:
+    """What was read: the values, and between what their expectations lie."""
+    from rich import box
+    from rich.table import Table
+
+    named = any(value.model for value in found.published)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in (*(["model"] if named else []), "sampled"):
+        table.add_column(title, no_wrap=True)
+    table.add_column("published", justify="right", no_wrap=True)
+    table.add_column("expected", no_wrap=True)
+    digits = _output.decimals([end for value in found.published for end in value.interval])
+    for value in found.published:
+        low, high = value.interval
+        table.add_row(
+            *([value.model] if named else []),
+            value.metric,
+            value.text,
+            f"{low:.{digits}f} to {high:.{digits}f}",
+        )
+    return table
+
+
+def _bounds_table(found: Translation) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    named = any(bounds.model for bounds in found.bounds)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("metric", no_wrap=True)
+    if named:
+        table.add_column("model", no_wrap=True)
+    table.add_column("lowest", justify="right", no_wrap=True)
+    table.add_column("highest", justify="right", no_wrap=True)
+    digits = _output.decimals([v for bounds in found.bounds for v in (bounds.low, bounds.high)])
+    for metric in dict.fromkeys(bounds.metric for bounds in found.bounds):
+        for i, bounds in enumerate(b for b in found.bounds if b.metric == metric):
+            table.add_row(
+                "" if i else metric,
+                *([bounds.model] if named else []),
+                f"{bounds.low:.{digits}f}",
+                f"{bounds.high:.{digits}f}",
+            )
+    return table
