@@ -195,6 +195,8 @@ def test_contradictions_name_the_value(
         ({"sampled": 0.62}, "sampled is 0.62; give a dict"),
         ({"sampled": {"A": {}}}, "sampled is empty for A"),
         ({"sampled": {"A": {"hr@1": "0.6"}, "hr@1": "0.6"}}, "mixes values and models"),
+        ({"sampled": {1: {"auc": "0.6"}, "1": {"auc": "0.6"}}}, r"models are \[1, '1'\]; their"),
+        ({"sampled": {"hr@100": "0.62"}}, "sampled recall@100 is 0.62; it must be from 1 to 1"),
         ({"metrics": "recall@5000"}, "k is 5000 in recall@5000; the pool has 3706 items"),
         ({"k": 10}, "k is given without metrics"),
         ({"n_items": 1}, "n_items is 1; it must be at least 2"),

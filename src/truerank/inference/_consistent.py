@@ -16,7 +16,7 @@ from truerank.inference.translation import Design
 from truerank.metrics import Metric
 from truerank.schemes import Scheme
 
-_FEASIBLE = 1e-8  # of a metric's range: what counts as fitting
+_FEASIBLE = 1e-8  # of a metric's largest gain: what counts as fitting
 _NOISE_ROUNDS = 6
 
 
@@ -82,7 +82,7 @@ def fit(
 
 def _program(values: Sequence[Published], rows: FloatArray, mixtures: Family) -> Program:
     """The program of all that fit, ready to be solved; InputError if nothing fits."""
-    scale = np.ptp(rows, axis=1)
+    scale = np.abs(rows).max(axis=1)
     scale[scale == 0.0] = 1.0
     low, high = np.array([value.interval for value in values]).T / scale
     program = Program(rows / scale[:, None], low, high, mixtures.start)

@@ -150,7 +150,12 @@ def _models(sampled: Any) -> dict[str, Mapping[Any, Any]]:
         raise InputError(f"sampled is {sampled!r}; give a dict such as {{'recall@10': '0.62'}}")
     nested = [isinstance(value, Mapping) for value in sampled.values()]
     if all(nested):
-        return {str(name): values for name, values in sampled.items()}
+        models = {str(name): values for name, values in sampled.items()}
+        if len(models) < len(sampled) or (len(models) > 1 and "" in models):
+            raise InputError(
+                f"models are {list(sampled)}; their names must differ and not be empty"
+            )
+        return models
     if any(nested):
         raise InputError("sampled mixes values and models; give values by metric for each model")
     return {"": sampled}
