@@ -213,9 +213,16 @@ def test_all_columns_at_once_give_the_same(decreasing: bool) -> None:
 
 
 @pytest.mark.parametrize("decreasing", [True, False])
-@pytest.mark.parametrize(("n_items", "sample_size"), [(4000, 100), (4000, 1000), (40_000, 100)])
+@pytest.mark.parametrize(
+    ("n_items", "sample_size", "replacement"),
+    [(4000, 100, True), (4000, 1000, False), (2500, 2499, False), (40_000, 100, True)],
+)
 def test_grid_against_every_rank(
-    monkeypatch: pytest.MonkeyPatch, n_items: int, sample_size: int, decreasing: bool
+    monkeypatch: pytest.MonkeyPatch,
+    n_items: int,
+    sample_size: int,
+    replacement: bool,
+    decreasing: bool,
 ) -> None:
     """The grid's bounds lie inside the full ones, by no more than 1e-6."""
 
@@ -225,7 +232,7 @@ def test_grid_against_every_rank(
             ["recall@10,50,1500", "ndcg@100", "ap", "auc"],
             n_items=n_items,
             sample_size=sample_size,
-            replacement=True,
+            replacement=replacement,
             decreasing=decreasing,
         )
         return np.array([(b.low, b.high) for b in found.bounds]).T
@@ -421,7 +428,7 @@ def test_result(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_windows_lose_nothing() -> None:
     metrics = parse(["recall@10", "ndcg", "auc"])
-    for sample_size, replacement in ((1000, True), (1000, False)):
+    for sample_size, replacement in ((1000, True), (900, False), (1490, False), (1500, False)):
         scheme = schemes.Scheme(replacement)
         mean, variance = np.split(
             _published.moments(metrics, scheme, 1500, sample_size)(np.arange(1.0, 1501.0)), 2

@@ -108,13 +108,20 @@ def moments(
     """
     every = np.arange(1, sample_size + 1)
     gains = np.stack([metric.gain(every, sample_size) for metric in metrics])
-    gains = gains[:, : int(np.flatnonzero(gains.any(axis=0)).max(initial=0)) + 1]
+    if sample_size == n_items and not scheme.replacement:  # ranks are exact
+        return lambda rank: np.stack(
+            [m.gain(rank, n_items) for m in metrics] + [np.zeros(rank.size) for _ in metrics]
+        )
+    last = int(np.flatnonzero(gains.any(axis=0)).max(initial=0)) + 1
+    # Without replacement, what was left out says as much as what was drawn.
+    draws = sample_size if scheme.replacement else min(sample_size, n_items - sample_size)
 
     def at(rank: FloatArray) -> FloatArray:
         result = np.empty((2 * len(metrics), rank.size))
         for first in range(0, rank.size, _BLOCK):
             block = rank[first : first + _BLOCK]
-            low, high = _window(block, n_items, sample_size, gains.shape[1])
+            low, high = _window(block, n_items, sample_size, draws)
+            low, high = min(low, last), min(high, last)
             log_p = schemes.log_probability(
                 scheme,
                 block,
@@ -133,18 +140,16 @@ def moments(
     return at
 
 
-def _window(rank: FloatArray, n_items: int, sample_size: int, last: int) -> tuple[int, int]:
-    """Sampled ranks, 1..last at most, outside which increasing ``rank`` has no chance to be seen.
+def _window(rank: FloatArray, n_items: int, sample_size: int, draws: int) -> tuple[int, int]:
+    """First and last sampled rank that any of the increasing ``rank`` has a chance to be seen at.
 
-    Bernstein's inequality puts less than 1e-25 beyond 10 standard deviations and 40.
+    Bernstein's inequality for ``draws`` puts less than 1e-25 beyond 10 standard deviations and 40.
     """
     share = (rank[[0, -1]] - 1.0) / (n_items - 1.0)
     mean = 1.0 + share * (sample_size - 1.0)
-    reach = 10.0 * np.sqrt(sample_size * share * (1.0 - share)) + 40.0
-    if share[0] < 0.5 < share[1]:
-        reach += 5.0 * np.sqrt(sample_size)
-    low = min(max(int(mean[0] - reach.max()), 1), last)
-    return low, max(low, min(int(mean[1] + reach.max()) + 1, last))
+    widest = min(max(0.5, share[0]), share[1])  # the share nearest to a half
+    reach = 10.0 * np.sqrt(draws * widest * (1.0 - widest)) + 40.0
+    return max(int(mean[0] - reach), 1), min(int(mean[1] + reach) + 1, sample_size)
 
 
 def noise(variance: float, spread: float, n_users: int, log_odds: float) -> float:

@@ -58,9 +58,17 @@ class Family:
 
 
 def family(
-    n_items: int, sample_size: int, *, decreasing: bool, edges: Iterable[int | None]
+    n_items: int,
+    sample_size: int,
+    *,
+    replacement: bool,
+    decreasing: bool,
+    edges: Iterable[int | None],
 ) -> Family:
     """Every rank where that is affordable, else a fine grid with the cut-offs ``edges`` on it."""
+    # theta (1 - theta) / variance of the sampled share: without replacement, up to infinity.
+    left = 1.0 if replacement else (n_items - sample_size) / (n_items - 1.0)
+    sharpness = sample_size / max(left, 1e-12)
     cuts = [cut for edge in edges if edge for cut in (edge, edge + 1) if cut <= n_items]
     if n_items * sample_size <= FULL_ENTRIES:
         rank = np.arange(1, n_items + 1, dtype=np.int64)
@@ -68,14 +76,17 @@ def family(
         dense = min(_DENSE, n_items)
         steps = np.log(n_items / dense) / _GEOMETRIC
         geometric = dense * np.exp(np.linspace(0.0, np.log(n_items / dense), int(steps) + 2))
-        turns = int(np.pi / 2 * np.sqrt(sample_size) / _KERNEL) + 2
-        sharp = n_items * np.sin(np.linspace(0.0, np.pi / 2, turns)) ** 2
+        turns = int(np.pi / 2 * np.sqrt(sharpness) / _KERNEL) + 2
+        if turns < n_items:
+            sharp = n_items * np.sin(np.linspace(0.0, np.pi / 2, turns)) ** 2
+        else:
+            sharp = np.arange(1.0, n_items + 1.0)
         whole = np.rint(np.concatenate([geometric, sharp])).astype(np.int64)
         ends = [*range(1, dense + 1), *cuts, n_items]
         rank = np.unique(np.concatenate([np.array(ends), np.clip(whole, 1, n_items)]))
     if rank.size <= _AT_ONCE:
         return Family(rank, n_items, decreasing, np.arange(rank.size))
-    coarse = support.compressed(n_items, sharpness=float(sample_size), edges=cuts).rank
+    coarse = support.compressed(n_items, sharpness=sharpness, edges=cuts).rank
     begin = np.searchsorted(rank, np.concatenate([np.rint(coarse), [1, *cuts, n_items]]))
     return Family(rank, n_items, decreasing, np.unique(np.minimum(begin, rank.size - 1)))
 

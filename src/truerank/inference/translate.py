@@ -92,6 +92,7 @@ def translate(
     mixtures = _rank_program.family(
         design.n_items,
         design.sample_size,
+        replacement=design.replacement,
         decreasing=design.decreasing,
         edges=[metric.k for metric in asked],
     )
