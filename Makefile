@@ -14,16 +14,18 @@ DEV  := $(VENV)/.stamp-dev
 
 # Each library that we adapt to in an environment of its own: their pins conflict.
 ADAPTERS  := .venv-adapters
-LIBRARIES := cornac implicit lenskit recbole rectools torch
+LIBRARIES := cornac implicit lenskit ranx recbole rectools torch
+PEERS     := implicit lenskit ranx recbole rectools
 cornac    := cornac
 implicit  := implicit
 lenskit   := lenskit torch==2.13.0
+ranx      := ranx
 recbole   := recbole torch==2.13.0 'numpy<2' 'pandas<3' 'scipy<1.13' 'setuptools<81'
 rectools  := 'rectools[lightfm]' torch==2.13.0 pytorch-lightning
 torch     := torch==2.13.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench adapters format clean
+.PHONY: help demo test lint bench adapters peers format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +47,9 @@ bench: $(TEST) ## Run the benchmarks
 
 adapters: $(LIBRARIES:%=adapter-%) ## Try the adapters to other libraries (make adapter-cornac: one)
 
+peers: $(PEERS:%=peer-%) ## Time other libraries against ours, and write docs/peers.md
+	$(ADAPTERS)/$(firstword $(PEERS))/bin/python -m benchmarks.peers.page $(PEERS:%=$(ADAPTERS)/%/peers.json) --write docs/peers.md
+
 format: $(DEV) ## Mend style where ruff can
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
@@ -65,11 +70,14 @@ $(CORE) $(TEST) $(DEV): pyproject.toml | $(BIN)/pip
 $(BIN)/pip:
 	$(PYTHON) -m venv $(VENV)
 
-.PHONY: $(LIBRARIES:%=adapter-%)
+.PHONY: $(LIBRARIES:%=adapter-%) $(PEERS:%=peer-%)
 $(LIBRARIES:%=adapter-%): adapter-%: $(ADAPTERS)/%/.stamp
-	$(ADAPTERS)/$*/bin/python -m pytest $(wildcard tests/adapters/test_$*.py tests/scoring/test_$*.py) $(ARGS)
+	$(ADAPTERS)/$*/bin/python -m pytest $(wildcard tests/adapters/test_$*.py tests/scoring/test_$*.py) $(if $(filter $*,$(PEERS)),tests/adapters/test_peers.py) $(ARGS)
+
+$(PEERS:%=peer-%): peer-%: $(ADAPTERS)/%/.stamp
+	$(ADAPTERS)/$*/bin/python -m benchmarks peers --write $(ADAPTERS)/$*/peers.json
 
 $(LIBRARIES:%=$(ADAPTERS)/%/.stamp): $(ADAPTERS)/%/.stamp: pyproject.toml
 	$(PYTHON) -m venv $(ADAPTERS)/$*
-	$(ADAPTERS)/$*/bin/python -m pip --quiet --disable-pip-version-check install $($*) hypothesis pandas pytest --editable .
+	$(ADAPTERS)/$*/bin/python -m pip --quiet --disable-pip-version-check install $($*) hypothesis pandas pytest --editable '.[fast]'
 	@touch $@

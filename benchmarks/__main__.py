@@ -8,7 +8,19 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks import _report, adaptive, exact, linear, memory, mes, mle, sampled, scaling, startup
+from benchmarks import (
+    _report,
+    adaptive,
+    exact,
+    linear,
+    memory,
+    mes,
+    mle,
+    peers,
+    sampled,
+    scaling,
+    startup,
+)
 from benchmarks._race import Result
 
 BENCHMARKS: dict[str, Callable[[], Iterator[Result]]] = {
@@ -21,6 +33,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Result]]] = {
     "startup": startup.run,
     "exact": exact.run,
     "sampled": sampled.run,
+    "peers": peers.run,
 }
 
 

@@ -58,27 +58,39 @@ class Result:
 
 @dataclass(frozen=True)
 class Timed:
-    """The shortest time of a function, in processor seconds, and what it returned."""
+    """The shortest time of a function, in seconds, and what it returned."""
 
     seconds: float
     value: Any
 
 
 def measure(function: Callable[[], Any]) -> Timed:
-    """One run. Wall time bounds it, should a library start threads of its own."""
+    """One run in processor seconds; wall time bounds them, should a library start threads."""
     wall, processor = time.perf_counter(), time.process_time()
     value = function()
     return Timed(min(time.process_time() - processor, time.perf_counter() - wall), value)
 
 
-def race(contestants: Mapping[str, Callable[[], Any]], *, rounds: int = 3) -> dict[str, Timed]:
+def wall(function: Callable[[], Any]) -> Timed:
+    """One run by the clock on the wall, for what uses several threads or processes."""
+    begin = time.perf_counter()
+    value = function()
+    return Timed(time.perf_counter() - begin, value)
+
+
+def race(
+    contestants: Mapping[str, Callable[[], Any]],
+    *,
+    rounds: int = 3,
+    timer: Callable[[Callable[[], Any]], Timed] = measure,
+) -> dict[str, Timed]:
     """The shortest time of each, measured in turns so that a busy machine slows all alike."""
     best: dict[str, Timed] = {}
     for _ in range(rounds):
         for name, function in contestants.items():
             left = ROUND_SECONDS
             for _ in range(MOST_REPEATS):
-                timed = measure(function)
+                timed = timer(function)
                 if name not in best or timed.seconds < best[name].seconds:
                     best[name] = timed
                 left -= timed.seconds

@@ -47,6 +47,11 @@ def write(path: Path, results: Sequence[Result], seconds: float, names: Sequence
     else:
         command = " ".join(["python -m benchmarks", *names, "--write docs/benchmarks.md"])
         text = _markdown(results, seconds, command)
+    replace(path, text)
+
+
+def replace(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
         file.write(text)

@@ -113,6 +113,31 @@ def test_implicits_precision_is_the_hit_rate_of_exact_ranks(data):
     assert found["ndcg"] == pytest.approx(np.where(ranks <= 5, 1 / np.log2(ranks + 1), 0).mean())
 
 
+def test_implicits_metrics_with_several_test_items(data):
+    """Hits over min(K, test items), both added up over users; users without test items skipped."""
+    matrix, _, _ = data
+    model = fitted(FACTORS["als"], matrix)
+    rng = np.random.default_rng(2)
+    n_test = np.resize([0, 1, 2, 7], N_USERS)
+    items = [rng.choice(N_ITEMS, n, replace=False) for n in n_test]
+    rows = np.repeat(np.arange(N_USERS), n_test)
+    ones = np.ones(rows.size, np.float32)
+    test = scipy.sparse.csr_matrix((ones, (rows, np.concatenate(items))), shape=matrix.shape)
+    nothing = scipy.sparse.csr_matrix(matrix.shape, dtype=np.float32)
+    found = implicit.evaluation.ranking_metrics_at_k(model, nothing, test, K=5, show_progress=False)
+    order = np.argsort(-from_implicit(model).score_all(np.arange(N_USERS)), axis=1)[:, :5]
+    hit = np.array([np.isin(order[user], items[user]) for user in range(N_USERS)])
+    best = np.minimum(n_test, 5)
+    assert found["precision"] == pytest.approx(hit.sum() / best.sum())
+    some = n_test > 0
+    gain = 1 / np.log2(np.arange(2, 7))
+    ndcg = (hit @ gain)[some] / np.cumsum(gain)[best[some] - 1]
+    assert found["ndcg"] == pytest.approx(ndcg.mean())
+    precision = np.cumsum(hit, axis=1) / np.arange(1, 6)
+    ap = (precision * hit).sum(axis=1)[some] / best[some]
+    assert found["map"] == pytest.approx(ap.mean())
+
+
 def test_what_is_missing_is_said(data):
     matrix, _, _ = data
     with pytest.raises(InputError, match="neither factors nor similarities: fit it first"):

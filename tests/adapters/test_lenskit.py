@@ -93,6 +93,21 @@ def test_items_without_a_score_rank_last_and_tie():
         from_lenskit(pipeline, data, unscored="error").score(users, items)
 
 
+def test_definitions_of_lenskits_metrics():
+    """The discount is log2(rank), at least 1, unless told; recall divides by min(k, test items)."""
+    from lenskit.data import ItemList
+    from lenskit.metrics import NDCG, LogRankWeight, Recall
+
+    items = ItemList([1, 2, 3, 4, 5], ordered=True)
+    for rank in range(1, 6):
+        test = ItemList([rank])
+        own = NDCG(n=5).measure_list(items, test)
+        assert own == pytest.approx(1 / max(1, np.log2(rank)))
+        ours = NDCG(n=5, weight=LogRankWeight(offset=1)).measure_list(items, test)
+        assert ours == pytest.approx(1 / np.log2(rank + 1))
+    assert Recall(n=2).measure_list(items, ItemList([2, 3, 4])) == pytest.approx(1 / 2)
+
+
 def test_another_component_can_be_asked(data):
     pipeline = lenskit.pipeline.predict_pipeline(models()["biased-mf"]())
     pipeline.train(data)

@@ -139,6 +139,21 @@ def test_items_that_are_never_recommended_rank_last(data):
     assert (scores.iloc[0] == 0).any()  # below the one purchase of the least popular
 
 
+def test_the_ideal_of_ndcg_has_k_hits_unless_told():
+    """A single target at rank 3, and one that is not recommended."""
+    from rectools.metrics import MAP, NDCG
+
+    recommended = pd.DataFrame(
+        {"user_id": [1] * 5 + [2] * 5, "item_id": list(range(5)) * 2, "rank": [1, 2, 3, 4, 5] * 2}
+    )
+    test = pd.DataFrame({"user_id": [1, 2], "item_id": [2, 9]})
+    ideal = (1 / np.log2(np.arange(2, 7))).sum()
+    assert NDCG(k=5).calc(recommended, test) == pytest.approx(0.5 / ideal / 2)
+    achievable = NDCG(k=5, divide_by_achievable=True)
+    assert achievable.calc(recommended, test) == pytest.approx(0.5 / 2)
+    assert MAP(k=5).calc(recommended, test) == pytest.approx(1 / 3 / 2)
+
+
 def test_models_without_a_fixed_score_are_refused(data):
     with pytest.raises(InputError, match="scores a pair anew at each call"):
         from_rectools(rectools.models.RandomModel(random_state=0).fit(data), data)
