@@ -13,6 +13,7 @@ TEST := $(VENV)/.stamp-test
 DEV  := $(VENV)/.stamp-dev
 
 # Each library that we adapt to in an environment of its own: their pins conflict.
+# pyarrow 26 needs numpy 2 and does not say so to pip.
 ADAPTERS  := .venv-adapters
 LIBRARIES := cornac implicit lenskit ranx recbole rectools torch
 PEERS     := implicit lenskit ranx recbole rectools
@@ -20,8 +21,8 @@ cornac    := cornac
 implicit  := implicit
 lenskit   := lenskit torch==2.13.0
 ranx      := ranx
-recbole   := recbole torch==2.13.0 'numpy<2' 'pandas<3' 'scipy<1.13' 'setuptools<81'
-rectools  := 'rectools[lightfm]' torch==2.13.0 pytorch-lightning
+recbole   := recbole torch==2.13.0 'numpy<2' 'pyarrow<26' 'pandas<3' 'scipy<1.13' 'setuptools<81'
+rectools  := 'rectools[lightfm]' torch==2.13.0 pytorch-lightning 'pyarrow<26'
 torch     := torch==2.13.0
 
 .DEFAULT_GOAL := help
