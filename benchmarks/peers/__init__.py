@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
-import importlib.util
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -41,7 +40,7 @@ class Compared(Result):
 
 def run() -> Iterator[Compared]:
     """Every peer that is installed, at every size that it can stand."""
-    here = [peer for peer in PEERS if importlib.util.find_spec(peer.library) is not None]
+    here = [peer for peer in PEERS if _version(peer)]
     for name in dict.fromkeys(peer.library for peer in PEERS if peer not in here):
         print(f"{name} is not installed here: skipped (make peers runs it)", file=sys.stderr)
     for n_users, n_items, left_out in SIZES:
@@ -87,25 +86,32 @@ def _compare(peer: Peer, problem: Problem) -> Compared:
     way, theirs = _fastest(best, list(ways))
     _, gemm = _fastest(best, list(bare))
     size = f"{problem.n_users:,} x {problem.n_items:,}"
-    version = importlib.metadata.version(peer.distribution)
     return Compared(
         f"exact metrics, {size}",
         best["ours"].seconds,
         theirs.seconds,
-        f"{peer.name} {version}, {way}",
+        f"{peer.name} {_version(peer)}, {way}",
         at_least=1.0,
         difference=apart(best["ours"].value, theirs.value) if peer.exact else None,
         allowed=APART if peer.exact else None,
         note=f"{peer.name} takes {theirs.seconds / gemm.seconds:.1f} times the bare product, ours "
         f"{best['ours'].seconds / gemm.seconds:.1f}",
         peer=peer.name,
-        version=version,
+        version=_version(peer),
         size=size,
         product=gemm.seconds,
         way=way,
         how=peer.how,
         exact=peer.exact,
     )
+
+
+def _version(peer: Peer) -> str:
+    """Empty if it is not installed: the module alone might be that of a fork."""
+    try:
+        return importlib.metadata.version(peer.distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
 
 
 def _fastest(best: dict[str, Timed], names: list[str]) -> tuple[str, Timed]:

@@ -77,6 +77,9 @@ product, ours and theirs in turns, {rounds} rounds, the shortest wall time of ea
 and loading are not timed. A target is the best of 128 random items, so that ranks look like those
 of a model.
 
+Other work on the machine slows two threads more than one, and so all of these unevenly: the load
+average of each run stands below.
+
 {table}
 
 The larger size is for implicit only, the fastest of them: the others would take minutes a round.
