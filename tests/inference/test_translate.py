@@ -435,5 +435,6 @@ def test_windows_lose_nothing() -> None:
         )
         for metric, row, spread in zip(metrics, mean, variance, strict=True):
             plain = sampled_gains(metric.key, 1500, sample_size, replacement)
-            assert row == pytest.approx(plain, abs=1e-12)
+            # Log-gammas near 1e4 carry rounding errors of some 1e-12 into the probabilities.
+            assert row == pytest.approx(plain, abs=1e-11)
             assert spread[0] == spread[-1] == 0.0

@@ -86,7 +86,7 @@ def family(
         rank = np.unique(np.concatenate([np.array(ends), np.clip(whole, 1, n_items)]))
     if rank.size <= _AT_ONCE:
         return Family(rank, n_items, decreasing, np.arange(rank.size))
-    coarse = support.compressed(n_items, sharpness=sharpness, edges=cuts).rank
+    coarse = support.compressed(n_items, sharpness=float(sample_size), edges=cuts).rank
     begin = np.searchsorted(rank, np.concatenate([np.rint(coarse), [1, *cuts, n_items]]))
     return Family(rank, n_items, decreasing, np.unique(np.minimum(begin, rank.size - 1)))
 
