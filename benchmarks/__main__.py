@@ -19,6 +19,7 @@ BENCHMARKS = (
     "memory",
     "linear",
     "mes",
+    "smooth",
     "startup",
     "exact",
     "sampled",

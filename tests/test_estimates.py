@@ -27,8 +27,11 @@ def test_result(counts):
     )
     assert est["recall@10"].value < est["recall@10"].naive
     assert (est["recall@10"].low, est["recall@10"].high) == (None, None)
-    assert est.n_iter == 100
-    assert est.converged is None  # stopped on purpose, neither converged nor failed
+    assert est.converged
+    assert est.n_iter > 1
+    stopped = tr.estimate(counts, "recall@10", estimator="mle")
+    assert stopped.n_iter == 100
+    assert stopped.converged is None  # stopped on purpose, neither converged nor failed
     assert "recall@10" in repr(est)
     with pytest.raises(KeyError, match="recall@20"):
         est["recall@20"]
@@ -39,7 +42,7 @@ def test_tables(counts):
     frame = est.to_pandas()
     assert frame["metric"].tolist() == ["recall@1", "recall@10"]
     assert frame["value"].tolist() == [r.value for r in est.values()]
-    assert json.loads(json.dumps(est.to_dict()))[1]["estimator"] == "mle"
+    assert json.loads(json.dumps(est.to_dict()))[1]["estimator"] == "smooth"
 
 
 def test_distribution(counts):

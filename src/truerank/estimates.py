@@ -17,7 +17,7 @@ from truerank.metrics import Metric, MetricLike
 from truerank.support import RankDistribution, Support
 
 DEFAULT_METRICS = ("recall@10", "ndcg@10", "ap", "auc")
-DEFAULT_ESTIMATOR = "mle"
+DEFAULT_ESTIMATOR = "smooth"
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def estimate(
     k
         Cut-off(s) for the metrics named without one.
     estimator
-        By name (``"mle"``, ``"bv(gamma=0.1)"``, ...) or an object of ``truerank.estimators``.
+        By name (``"smooth"``, ``"bv(gamma=0.1)"``, ...) or an object of ``truerank.estimators``.
     confidence
         None: no intervals. This version computes none, so that anything else is an error.
     support
@@ -133,7 +133,7 @@ def estimate(
         ``"plain"``: the metric of the estimated distribution, as published. ``"posterior"``: the
         mean over outcomes of E[gain | outcome], which is exact wherever the rank was. For
         estimators with a distribution; metrics whose gain depends on the pool (auc) always take
-        the second when pools differ.
+        the second when pools differ, and smooth always does.
     clip
         Pull values that strayed back into the metric's range (they stay flagged).
     """

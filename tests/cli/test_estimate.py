@@ -53,7 +53,7 @@ def test_table_holds_naive_beside_corrected(run: Any, ranks: np.ndarray) -> None
     )
     expected = tr.estimate(counts_of(ranks))
     shown = table(result.out)
-    assert shown["metric"] == ["naive", "mle"]
+    assert shown["metric"] == ["naive", "smooth"]
     for metric in ("recall@10", "ndcg@10", "ap", "auc"):
         naive, value = (float(cell) for cell in shown[metric])
         assert naive == pytest.approx(expected[metric].naive, abs=6e-5)
@@ -164,7 +164,7 @@ def test_csv_is_long_form(run: Any, ranks: np.ndarray) -> None:
         ("recall@10", "mapped"), ("recall@10", "mle"), ("ap", "mapped"), ("ap", "mle"),
     ]  # fmt: skip
     assert rows[2]["value"] == ""
-    expected = tr.estimate(counts_of(ranks), "ap")["ap"]
+    expected = tr.estimate(counts_of(ranks), "ap", estimator="mle")["ap"]
     assert float(rows[3]["value"]) == pytest.approx(expected.value, rel=1e-12)
     assert {row["out_of_range"] for row in rows} == {"false"}
 
@@ -281,11 +281,14 @@ def test_adaptive_samples(run: Any, here: Path) -> None:
 
 def test_support_and_plug_in_reach_the_library(run: Any, ranks: np.ndarray) -> None:
     def value(*options: str) -> float:
-        out = run("estimate", "ranks.csv", *DESIGN, "-m", "recall@10", "--json", *options).out
+        given = ["-e", "mle", "-m", "recall@10", "--json", *options]
+        out = run("estimate", "ranks.csv", *DESIGN, *given).out
         return float(json.loads(out)["results"][0]["value"])
 
     for plug_in in ("plain", "posterior"):
-        expected = tr.estimate(counts_of(ranks), "recall@10", support="full", plug_in=plug_in)
+        expected = tr.estimate(
+            counts_of(ranks), "recall@10", estimator="mle", support="full", plug_in=plug_in
+        )
         assert value("--support", "full", "--plug-in", plug_in) == pytest.approx(
             expected["recall@10"].value, rel=1e-12
         )

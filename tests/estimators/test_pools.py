@@ -28,7 +28,7 @@ def test_mle_against_a_dense_reference():
         kernels[pool][:pool] = ref.probabilities(pool, 20)
     rows = np.stack([kernels[p][:, r - 1] for p, r in zip(n_items, drawn, strict=True)], axis=1)
     mass = ref.em(rows, np.full(len(ranks), 1 / len(ranks)), 100)
-    est = tr.estimate(counts, ["recall@10", "ndcg@10", "auc"], support="full")
+    est = tr.estimate(counts, ["recall@10", "ndcg@10", "auc"], estimator="mle", support="full")
     assert est["recall@10"].value == pytest.approx(mass[:10].sum(), abs=1e-9)
     assert est["ndcg@10"].value == pytest.approx(mass @ ref.gains("ndcg@10", 300), abs=1e-9)
     posterior = mass[:, None] * rows / (mass @ rows)

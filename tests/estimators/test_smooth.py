@@ -10,7 +10,7 @@ from scipy import optimize, stats
 import truerank as tr
 from truerank.estimators import _logspline
 from truerank.estimators._laplace import Mixture, find_mode
-from truerank.estimators._pools import near_pools
+from truerank.estimators._neighbours import on_grid
 from truerank.inference import simulate
 from truerank.inference.simulate import Design
 from truerank.likelihood import likelihood, make_support
@@ -81,7 +81,7 @@ def test_derivatives(mixed):
 
 def test_mode_is_the_maximum_that_scipy_finds(mixed):
     mixture = _mixture(mixed)
-    factor = _logspline.prior_factors(450, 12)[1][2]
+    factor = _logspline.prior_factors(450, 12, 300)[3][2]
     mode = find_mode(mixture, factor, np.zeros(12))
     assert mode.converged
 
@@ -111,8 +111,7 @@ def test_law_is_the_one_written_down():
     a = ref.probabilities(120, 50)
     observed = np.zeros(50)
     observed[counts.sampled_rank - 1] = counts.weight / 2000
-    room = _logspline.END_ROOM
-    u = stats.norm.ppf((np.arange(120) + room) / (119 + 2 * room))
+    u = stats.norm.ppf((np.arange(1, 121) - 3 / 8) / (120 + 1 / 4))
     values = np.zeros(120)
     for part in fit.posterior.components:
         inner = np.linspace(u[0], u[-1], part.mode.size - 2)
@@ -207,11 +206,27 @@ def test_exact_ranks_beside_sampled_ones_count_as_they_are():
     assert est["recall@10"].value > known[:10].sum()
 
 
+def test_many_ranks_are_read_between_a_few():
+    rank = ref.power_law(20_000, 5000, 0.4, seed=4)
+    counts = _sample(rank, 20_000, Design(Scheme(replacement=True), 2000), 4)
+    few = on_grid(counts)
+    assert few.n_outcomes < 0.6 * counts.n_outcomes
+    assert few.weight @ few.sampled_rank == pytest.approx(counts.weight @ counts.sampled_rank)
+    near = counts.sampled_rank <= 100
+    assert (few.sampled_rank[: near.sum()] == counts.sampled_rank[near]).all()
+    grid = tr.estimate(counts, METRICS, estimator="smooth")
+    each = tr.estimate(
+        counts, METRICS, estimator="smooth", support=make_support(counts, parse(METRICS), "auto")
+    )
+    for metric in METRICS:
+        assert grid[metric].value == pytest.approx(each[metric].value, rel=0.003)
+
+
 def test_many_pools_are_read_between_a_few():
     rank = ref.power_law(1500, 3000, 0.4, seed=4)
     pools = np.random.default_rng(4).integers(1500, 3000, 3000)
     counts = _sample(rank, pools, FIXED, 4)
-    few = near_pools(counts)
+    few = on_grid(counts)
     assert few.n_outcomes < counts.n_outcomes
     assert few.total_weight == pytest.approx(counts.total_weight)
     assert few.weight @ np.log(few.n_items) == pytest.approx(

@@ -22,8 +22,8 @@ Estimators = Annotated[
         "--estimator",
         "-e",
         metavar="NAME",
-        help="mle unless said. Also naive, mapped, rank-estimate, cls, bv, wmle, mes, bv-mle, "
-        'bv-mes, mn-mle, mn-mes, smooth; with options as in "bv(gamma=0.1)". Repeatable.',
+        help="smooth unless said. Also naive, mapped, rank-estimate, cls, bv, mle, wmle, mes, "
+        'bv-mle, bv-mes, mn-mle, mn-mes; with options as in "bv(gamma=0.1)". Repeatable.',
         rich_help_panel=ANSWERS,
     ),
 ]

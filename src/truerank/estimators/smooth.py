@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,7 +16,7 @@ from truerank.errors import ConvergenceWarning
 from truerank.estimators._base import Estimator, Fit
 from truerank.estimators._laplace import Mixture, Mode, find_mode
 from truerank.estimators._logspline import DEGREE, log_spline, prior_factors
-from truerank.estimators._pools import near_pools
+from truerank.estimators._neighbours import on_grid
 from truerank.estimators._posterior import Component, Posterior
 from truerank.likelihood import likelihood, make_support
 from truerank.metrics import Metric
@@ -36,7 +36,7 @@ class Smooth(Estimator):
     Parameters
     ----------
     n_functions
-        Number of splines. None: 16, and more for more than some thousand users.
+        Number of splines. None: 24, and more for more than some thousand users.
     """
 
     n_functions: int | None = None
@@ -49,12 +49,13 @@ class Smooth(Estimator):
     def fit(
         self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support, plug_in: str
     ) -> Fit:
-        outcomes = near_pools(counts) if support == "auto" else counts
+        outcomes = on_grid(counts) if support == "auto" else counts
         model = likelihood(outcomes, make_support(outcomes, metrics, support))
         n_users = counts.effective_users
         n_functions = self.n_functions or _enough_functions(n_users)
+        largest = model.support.n_items
         mixture = Mixture(model, log_spline(model.support, n_functions), n_users)
-        modes = _modes(mixture, n_functions)
+        modes = _modes(mixture, prior_factors(largest, n_functions, _telling_size(counts)))
         posterior = _average(mixture, modes)
         values = posterior.mean(metrics)
         converged = all(mode.converged for mode in modes)
@@ -75,21 +76,27 @@ class Smooth(Estimator):
 
 
 def _enough_functions(n_users: float) -> int:
-    """16 up to two thousand users, two more for each doubling, at most 40."""
-    return int(np.clip(round(2.0 * np.log2(max(n_users, 1.0)) - 6.0), 16, 40))
+    """24 up to some thousand users, two more for each doubling, at most 40."""
+    return int(np.clip(round(2.0 * np.log2(max(n_users, 1.0)) - 2.0), 24, 40))
 
 
-def _modes(mixture: Mixture, n_functions: int) -> list[Mode]:
+def _telling_size(counts: RankCounts) -> int:
+    """The sample size that one user in a hundred reaches: it tells apart the ranks of the head."""
+    order = np.argsort(counts.sample_size, kind="stable")[::-1]
+    reached = np.cumsum(counts.weight[order]) >= 0.01 * counts.total_weight
+    return int(counts.sample_size[order[np.argmax(reached)]])
+
+
+def _modes(mixture: Mixture, paths: Iterable[Sequence[FloatArray]]) -> list[Mode]:
     """The modes under all priors, each sought from that of its stiffer neighbour."""
     modes: list[Mode] = []
-    stiffest: FloatArray = np.zeros(n_functions)
-    for of_length in prior_factors(mixture.likelihood.support.n_items, n_functions):
+    stiffest: FloatArray = np.zeros(mixture.spline.basis.shape[1])
+    for path in paths:
         start = stiffest
-        for factor in of_length:
+        for factor in path:
             modes.append(find_mode(mixture, factor, start))
             start = modes[-1].coefficients
-            if factor is of_length[0]:
-                stiffest = start
+        stiffest = modes[-len(path)].coefficients
     return modes
 
 

@@ -1,0 +1,93 @@
+"""Many outcomes made few, so that a likelihood costs no more than some hundred of them.
+
+The log-likelihood of an outcome is smooth in log N, N its pool, and in its sampled rank where that
+is large. Read between two neighbours on a grid by a straight line, it is the log-likelihood of the
+outcome's weight shared out between them, and off by the square of the grid's step only.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from truerank._checks import FloatArray, IntArray
+from truerank.counts import RankCounts
+from truerank.schemes import Scheme
+
+STEP = 0.01  # between neighbours, of the pool and of the ranks from either end
+MANY_POOLS = 8  # as many are left alone
+
+
+def on_grid(counts: RankCounts) -> RankCounts:
+    """``counts`` with the weight of each outcome shared by its neighbours on the grid.
+
+    Sizes above half the smallest pool stay as they are, exact ranks among them. Ladders are
+    forgotten: to a fit their likelihood is that of fixed sizes.
+    """
+    few = counts.sample_size <= counts.n_items.min() // 2
+    parts = [counts.select(~few)]
+    grid = _pool_grid(counts.n_items)
+    for replacement in (False, True):
+        schemes = [scheme.replacement == replacement for scheme in counts.schemes]
+        mine = few & np.array(schemes)[counts.scheme]
+        if mine.any():
+            parts.append(_share(counts, mine, replacement, grid))
+    first, *others = (part for part in parts if part is not None)
+    return sum(others, first)
+
+
+def _share(
+    counts: RankCounts, mine: npt.NDArray[np.bool_], replacement: bool, grid: IntArray
+) -> RankCounts:
+    pool, size, rank = (a[mine] for a in (counts.n_items, counts.sample_size, counts.sampled_rank))
+    low_pool, high_pool, pool_part = _between(np.log(grid), np.log(pool))
+    low_rank, high_rank, rank_part = np.empty_like(rank), np.empty_like(rank), np.empty(rank.size)
+    for each in np.unique(size):
+        at, ranks = size == each, _rank_grid(int(each))
+        low, high, rank_part[at] = _between(ranks, rank[at])
+        low_rank[at], high_rank[at] = ranks[low], ranks[high]
+    parts = [
+        (grid[pools], ranks, counts.weight[mine] * in_pool * in_rank)
+        for pools, in_pool in ((low_pool, 1.0 - pool_part), (high_pool, pool_part))
+        for ranks, in_rank in ((low_rank, 1.0 - rank_part), (high_rank, rank_part))
+    ]
+    pools, ranks, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return RankCounts.from_outcomes(
+        Scheme(replacement=replacement),
+        n_items=pools,
+        sample_size=np.tile(size, len(parts)),
+        sampled_rank=ranks,
+        weight=weight,
+    )
+
+
+def _between(
+    grid: IntArray | FloatArray, value: IntArray | FloatArray
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Neighbours of each value on a grid, as indices, and how far it is towards the second."""
+    if grid.size == 1:
+        none = np.zeros(value.size, dtype=np.int64)
+        return none, none, np.zeros(value.size)
+    high = np.clip(np.searchsorted(grid, value), 1, grid.size - 1).astype(np.int64)
+    part = (value - grid[high - 1]) / (grid[high] - grid[high - 1])
+    return high - 1, high, part
+
+
+def _pool_grid(n_items: IntArray) -> IntArray:
+    """The pools themselves if they are few."""
+    pools = np.unique(n_items)
+    if pools.size <= MANY_POOLS:
+        return pools
+    n_steps = max(1, round(np.log(pools[-1] / pools[0]) / STEP))
+    return np.unique(np.rint(np.geomspace(pools[0], pools[-1], n_steps + 1)).astype(np.int64))
+
+
+@lru_cache(maxsize=256)
+def _rank_grid(sample_size: int) -> IntArray:
+    """Every rank near either end, then steps in proportion to the distance from it."""
+    ranks = [1]
+    while ranks[-1] < sample_size:
+        ranks.append(ranks[-1] + max(1, int(STEP * min(ranks[-1], sample_size - ranks[-1]))))
+    return np.array(ranks, dtype=np.int64)
