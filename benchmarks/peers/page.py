@@ -82,7 +82,8 @@ average of each run stands below.
 
 {table}
 
-The larger size is for implicit only, the fastest of them: the others would take minutes a round.
+The larger size is run for implicit only, the fastest of them at the smaller one, to keep the run
+short.
 
 ## How each is called
 
