@@ -11,6 +11,7 @@ PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 CORE := $(VENV)/.stamp-core
 TEST := $(VENV)/.stamp-test
 DEV  := $(VENV)/.stamp-dev
+BENCH := $(VENV)/.stamp-bench
 
 # Each library that we adapt to in an environment of its own: their pins conflict.
 # pyarrow 26 needs numpy 2 and does not say so to pip.
@@ -26,7 +27,7 @@ rectools  := 'rectools[lightfm]' torch==2.13.0 pytorch-lightning 'pyarrow<26'
 torch     := torch==2.13.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench adapters peers format clean
+.PHONY: help demo test lint bench frontier adapters peers format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +47,9 @@ lint: $(DEV) ## Check style, types and import rules
 bench: $(TEST) ## Run the benchmarks
 	$(BIN)/python -m benchmarks $(ARGS)
 
+frontier: $(BENCH) ## Error against cost of all estimators and designs (some 15 minutes)
+	$(BIN)/python -m benchmarks.frontier $(ARGS)
+
 adapters: $(LIBRARIES:%=adapter-%) ## Try the adapters to other libraries (make adapter-cornac: one)
 
 peers: $(PEERS:%=peer-%) ## Time other libraries against ours, and write docs/peers.md
@@ -62,9 +66,12 @@ clean: ## Remove .venv, builds and caches
 $(CORE): requirements := .
 $(TEST): requirements := .[test]
 $(DEV):  requirements := .[test,dev]
+$(BENCH): requirements := .[test,plot]
 
-$(CORE) $(TEST) $(DEV): pyproject.toml | $(BIN)/pip
-	$(PIP) install --editable '$(requirements)'
+$(BENCH): more := implicit
+
+$(CORE) $(TEST) $(DEV) $(BENCH): pyproject.toml | $(BIN)/pip
+	$(PIP) install --editable '$(requirements)' $(more)
 	@touch $@
 
 # pip, not python: it is the last thing venv makes, so a broken start is begun again.

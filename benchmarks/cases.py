@@ -56,10 +56,10 @@ def names() -> list[str]:
     ]
 
 
-def load(name: str, folder: Path | None = None) -> Case:
+def load(name: str, where: Path | None = None) -> Case:
     """A case from the cache, or computed and put there."""
     dataset, model, pool = _parts(name)
-    path = (folder or _folder()) / f"{name}.npz"
+    path = (where or folder()) / f"{name}.npz"
     key = _key(dataset, model, pool)
     if path.exists():
         with np.load(path) as kept:
@@ -87,7 +87,8 @@ def _parts(name: str) -> tuple[str, str, str]:
     raise ValueError(f"no case {name!r}; there are: {', '.join(names())}")
 
 
-def _folder() -> Path:
+def folder() -> Path:
+    """Where ranks are kept."""
     return Path(os.environ.get("TRUERANK_CASES") or ROOT / ".cache" / "cases")
 
 

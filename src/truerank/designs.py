@@ -19,7 +19,6 @@ sway the sum over all.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -245,15 +244,22 @@ class _Walk:
     def _expected(self, level: int, low: int, high: int) -> float:
         """Negatives that it may take users at a level to go on until they have ``high`` hits.
 
-        A user with h hits among n has none among the next m - n with probability about (n/m)^h:
-        this is so if ranks were spread evenly on a log scale.
+        What share of better items a user with ``low`` hits may have is judged by the shares that
+        were seen among all users. A guess: it decides where to begin, not how much is spent.
         """
-        users = (self.level == level) & (self.above < high) & self.open()
-        cost, share = 0.0, 1.0
-        for size, larger in itertools.pairwise(self.sizes[level:]):
-            cost += share * (larger - size)
-            share *= (size / larger) ** low
-        return cost * int(users.sum())
+        n_users = int(((self.level == level) & (self.above < high) & self.open()).sum())
+        if not n_users:
+            return 0.0
+        seen = (self.above + 0.5) / self.size
+        frequency, edges = np.histogram(np.log(seen), bins=64)
+        share = np.exp((edges[1:] + edges[:-1]) / 2).clip(max=1 - 1e-12)
+        # log of (how many users have this share) * P(low hits among the first draws | share)
+        log_p = np.log(np.maximum(frequency, 1e-9)) + low * np.log(share)
+        log_p += (self.sizes[level] - 1 - low) * np.log1p(-share)
+        p = np.exp(log_p - log_p.max())
+        sizes = np.array(self.sizes[level:])
+        still = np.exp(np.outer(sizes[:-1] - sizes[0], np.log1p(-share))) @ (p / p.sum())
+        return float(still @ np.diff(sizes)) * n_users
 
 
 def _affordable(wanted: int, reached: int, tops: IntArray, budget: int) -> int:
