@@ -26,7 +26,7 @@ def test_result(counts):
         counts.weight[counts.sampled_rank <= 10].sum() / 1000
     )
     assert est["recall@10"].value < est["recall@10"].naive
-    assert (est["recall@10"].low, est["recall@10"].high) == (None, None)
+    assert est["recall@10"].low < est["recall@10"].value < est["recall@10"].high
     assert est.converged
     assert est.n_iter > 1
     stopped = tr.estimate(counts, "recall@10", estimator="mle")
@@ -115,7 +115,10 @@ def test_perfect_and_hopeless_models(name, rank):
         ({"estimator": "mapped", "metrics": "ndcg@10"}, "not defined for ndcg@10"),
         ({"support": "half"}, "support is 'half'"),
         ({"plug_in": "median"}, "plug_in is 'median'"),
-        ({"confidence": 0.95}, "confidence is 0.95"),
+        ({"confidence": 95}, "confidence is 95; it must lie between 0 and 1"),
+        ({"confidence": 1.0}, "confidence is 1.0"),
+        ({"target": "users"}, "unknown target"),
+        ({"population": 3}, "population is 3; it must be at least"),
     ],
 )
 def test_bad_input(counts, arguments, message):

@@ -359,6 +359,23 @@ class RankCounts:
             squared_weight=self.squared_weight * share,
         )
 
+    def reweighted(self, weight: FloatArray) -> RankCounts:
+        """The same outcomes with other weights (n_outcomes,), those of weight 0 left out.
+
+        Each unit of weight counts as a user.
+        """
+        total = float(weight.sum())
+        return self._build(
+            self.schemes,
+            self.scheme,
+            self.n_items,
+            self.sample_size,
+            self.sampled_rank,
+            weight,
+            replicate=self.replicate,
+            squared_weight=total,
+        )
+
     def pooled(self) -> RankCounts:
         """The same outcomes with replicate groups merged: all that an estimate depends on."""
         if not self.replicate.any():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ from truerank import metrics as metrics_module
 from truerank.counts import RankCounts
 from truerank.errors import InputError
 from truerank.estimators import Estimator, Fit, Posterior
+from truerank.inference.intervals import Interval, check_confidence, check_target, intervals
 from truerank.metrics import Metric, MetricLike
+from truerank.progress import Progress
 from truerank.support import RankDistribution, Support
 
 DEFAULT_METRICS = ("recall@10", "ndcg@10", "ap", "auc")
@@ -25,20 +28,68 @@ class Estimate:
     """The estimate of one metric.
 
     ``naive`` is the same metric on the sampled ranks themselves. ``out_of_range`` says that the
-    value, as computed, lies outside what the metric can be: linear estimators may stray. ``low``,
-    ``high`` and ``std_error`` are None where no interval was asked for.
+    value, as computed, lies outside what the metric can be: linear estimators may stray.
+
+    Its interval is found when it is first asked for, that of all metrics at once; it is None where
+    ``confidence`` was None.
     """
 
     metric: str
     value: float
     naive: float
     out_of_range: bool = False
-    low: float | None = None
-    high: float | None = None
-    std_error: float | None = None
+    _intervals: _Intervals | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def low(self) -> float | None:
+        """Lower end of the interval."""
+        return None if self._interval is None else self._interval.low
+
+    @property
+    def high(self) -> float | None:
+        """Upper end of the interval."""
+        return None if self._interval is None else self._interval.high
+
+    @property
+    def std_error(self) -> float | None:
+        """Standard error of the value, for the target asked for."""
+        return None if self._interval is None else self._interval.std_error
+
+    @property
+    def resolvable(self) -> bool | None:
+        """Whether the sample itself decides the value.
+
+        False where more of the error comes from bias and from what the estimator assumes than from
+        the scatter of the negatives. The interval is then wider, and a larger sample is called for.
+        """
+        return None if self._interval is None else self._interval.resolvable
+
+    @property
+    def _interval(self) -> Interval | None:
+        return None if self._intervals is None else self._intervals.found[self.metric]
 
     def __float__(self) -> float:
         return self.value
+
+
+@dataclass(frozen=True)
+class _Intervals:
+    """All that intervals need, until someone asks for one."""
+
+    counts: RankCounts
+    fit: Fit
+    estimator: Estimator
+    metrics: tuple[Metric, ...]
+    options: Mapping[str, Any]
+
+    @cached_property
+    def found(self) -> dict[str, Interval]:
+        per_user = self.counts.total_weight / self.counts.n_users
+        found = intervals(self.counts, self.fit, self.estimator, self.metrics, **self.options)
+        return {
+            metric.key: interval.scaled(per_user)
+            for metric, interval in zip(self.metrics, found, strict=True)
+        }
 
 
 @dataclass(frozen=True)
@@ -81,6 +132,10 @@ class Estimates(Mapping[str, Estimate]):
                 "value": result.value,
                 "naive": result.naive,
                 "out_of_range": result.out_of_range,
+                "low": result.low,
+                "high": result.high,
+                "std_error": result.std_error,
+                "resolvable": result.resolvable,
             }
             for result in self.results.values()
         ]
@@ -95,8 +150,13 @@ class Estimates(Mapping[str, Estimate]):
         lines = [f"Estimates by {estimators.describe(self.estimator)} from {self.counts!r}"]
         for result in self.results.values():
             flag = "  out of range" if result.out_of_range else ""
+            interval = ""
+            if result.low is not None:
+                interval = f" [{result.low:.5f}, {result.high:.5f}]"
+                flag += "" if result.resolvable else "  not resolved"
             lines.append(
-                f"  {result.metric:<14} {result.value:.5f}   (naive {result.naive:.5f}){flag}"
+                f"  {result.metric:<14} {result.value:.5f}{interval}   "
+                f"(naive {result.naive:.5f}){flag}"
             )
         return "\n".join(lines)
 
@@ -107,10 +167,14 @@ def estimate(
     *,
     k: int | Iterable[int] | None = None,
     estimator: str | Estimator = DEFAULT_ESTIMATOR,
-    confidence: float | None = None,
+    confidence: float | None = 0.95,
+    target: str = "these-users",
+    population: float | None = None,
     support: str | Support = "auto",
     plug_in: str = "plain",
     clip: bool = False,
+    seed: int = 0,
+    progress: Progress = None,
 ) -> Estimates:
     """Global metrics from sampled ranks.
 
@@ -126,7 +190,14 @@ def estimate(
     estimator
         By name (``"smooth"``, ``"bv(gamma=0.1)"``, ...) or an object of ``truerank.estimators``.
     confidence
-        None: no intervals. This version computes none, so that anything else is an error.
+        Of the intervals: ``est["recall@10"].low`` and ``.high``. They are found when first asked
+        for, so that values alone cost nothing more. None: no intervals.
+    target
+        What intervals are for. ``"these-users"``: the metric that an exact evaluation of the same
+        users would give, so that only the sampled negatives are random. ``"population"``: the
+        metric of all users that these are a sample of; wider.
+    population
+        The number of all those users, where it is known: a sample of most of them says more.
     support
         ``"auto"`` fits on a compressed grid of global ranks, ``"full"`` on every rank.
     plug_in
@@ -136,20 +207,25 @@ def estimate(
         the second when pools differ, and smooth always does.
     clip
         Pull values that strayed back into the metric's range (they stay flagged).
+    seed, progress
+        Of the simulations behind intervals, and whether a bar is shown should they take long.
     """
     if not isinstance(counts, RankCounts):
         raise InputError(
             f"counts is of type {type(counts).__name__}; make it with RankCounts.from_ranks"
         )
-    if confidence is not None:
-        raise InputError(f"confidence is {confidence!r}; this version gives no intervals: use None")
+    options = _interval_options(counts, confidence, target, population)
     chosen = estimators.get(estimator)
     wanted = metrics_module.parse(metrics, k=k)
     _check(wanted, chosen, counts, plug_in)
     outcomes = counts.pooled()
     fit = chosen.fit(outcomes, metrics=wanted, support=support, plug_in=plug_in)
     naive = estimators.Naive().fit(outcomes, metrics=wanted, support=support, plug_in="plain")
-    results = {m.key: _result(m, fit, naive, counts, clip=clip) for m in wanted}
+    later = None
+    if options is not None:
+        options |= {"support": support, "plug_in": plug_in, "seed": seed, "progress": progress}
+        later = _Intervals(counts, fit, chosen, wanted, options)
+    results = {m.key: _result(m, fit, naive, counts, later, clip=clip) for m in wanted}
     return Estimates(
         chosen,
         results,
@@ -160,6 +236,21 @@ def estimate(
         counts,
         fit.posterior,
     )
+
+
+def _interval_options(
+    counts: RankCounts, confidence: float | None, target: str, population: float | None
+) -> dict[str, Any] | None:
+    """What was asked of the intervals, checked; None without any."""
+    check_target(target)
+    if population is not None and not population >= counts.n_users:
+        raise InputError(
+            f"population is {population!r}; it must be at least the {counts.n_users:g} users seen"
+        )
+    if confidence is None:
+        return None
+    asked = {"confidence": check_confidence(confidence), "target": target}
+    return {**asked, "population": population}
 
 
 def _check(
@@ -180,7 +271,15 @@ def _check(
         raise InputError(f"plug_in is {plug_in!r}; it must be 'plain' or 'posterior'")
 
 
-def _result(metric: Metric, fit: Fit, naive: Fit, counts: RankCounts, *, clip: bool) -> Estimate:
+def _result(
+    metric: Metric,
+    fit: Fit,
+    naive: Fit,
+    counts: RankCounts,
+    intervals: _Intervals | None,
+    *,
+    clip: bool,
+) -> Estimate:
     # Weights may sum to more than one a user (several targets): metrics are per user.
     per_user = counts.total_weight / counts.n_users
     value, plain = fit.values[metric.key], naive.values[metric.key]
@@ -188,4 +287,4 @@ def _result(metric: Metric, fit: Fit, naive: Fit, counts: RankCounts, *, clip: b
     stray = metric.function is None and not -1e-9 <= value <= best * (1 + 1e-9)
     if clip and stray:
         value = min(max(value, 0.0), best)
-    return Estimate(metric.key, value * per_user, plain * per_user, stray)
+    return Estimate(metric.key, value * per_user, plain * per_user, stray, intervals)

@@ -167,6 +167,11 @@ class RankDistribution:
         mass = np.concatenate([self.mass, self.exact_mass])
         return total_gains(metrics, rank, self.n_items, mass)
 
+    def masses_of_exact(self) -> FloatArray:
+        """The mass of the exact ranks at the points that stand for them, (n_points,)."""
+        at = self.support.locate(self.exact_rank)
+        return np.bincount(at, self.exact_mass, minlength=self.support.n_points).astype(np.float64)
+
     def masses_on(self, support: Support) -> FloatArray:
         """The mass that falls to each point of another support."""
         return np.diff(self.cdf(np.concatenate([[0.0], support.edge])))

@@ -57,10 +57,47 @@ class Estimator(ABC):
     ) -> Fit:
         """Estimate ``metrics`` from ``counts``."""
 
+    def gains(
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support
+    ) -> FloatArray | None:
+        """A gain for each outcome, (n_outcomes, n_metrics), whose mean over users is the estimate.
 
-def outcome_mean(counts: RankCounts, gain: FloatArray) -> float:
-    """The weighted mean of a gain per outcome."""
-    return float(counts.weight @ gain / counts.total_weight)
+        None for estimators that are no such mean: their gains depend on the weights of others.
+        """
+        return None
+
+    def refit(
+        self,
+        outcomes: RankCounts,
+        weight: FloatArray,
+        *,
+        metrics: Sequence[Metric],
+        support: str | Support,
+        plug_in: str,
+    ) -> FloatArray:
+        """The values of many tables of the same outcomes, (n_tables, n_metrics).
+
+        ``weight`` (n_tables, n_outcomes) takes the place of the weights of ``outcomes``; it may
+        be 0.
+        """
+        values = np.empty((weight.shape[0], len(metrics)))
+        gains = self.gains(outcomes, metrics=metrics, support=support)
+        if gains is not None:
+            return np.asarray(weight @ gains / weight.sum(axis=1, keepdims=True))
+        for table, weights in enumerate(weight):
+            fit = self.fit(
+                outcomes.reweighted(weights), metrics=metrics, support=support, plug_in=plug_in
+            )
+            values[table] = [fit.values[metric.key] for metric in metrics]
+        return values
+
+
+def mean_gains(
+    counts: RankCounts, metrics: Sequence[Metric], gains: FloatArray
+) -> dict[str, float]:
+    """The weighted means of gains per outcome, (n_outcomes, n_metrics), by metric key."""
+    means = (counts.weight @ gains / counts.total_weight).tolist()
+    return dict(zip((metric.key for metric in metrics), means, strict=True))
 
 
 def posterior_mean(likelihood: Likelihood, mass: FloatArray, metric: Metric) -> float:
@@ -69,6 +106,13 @@ def posterior_mean(likelihood: Likelihood, mass: FloatArray, metric: Metric) -> 
     It is exact for exact ranks whatever the prior is, and handles gains that depend on the pool.
     Negative masses (linear estimators) count as 0.
     """
+    value = likelihood.weight @ expected_gains(likelihood, mass, metric)
+    known = metric.gain(likelihood.exact_rank, likelihood.exact_n_items)
+    return float(value + likelihood.exact_weight @ known)
+
+
+def expected_gains(likelihood: Likelihood, mass: FloatArray, metric: Metric) -> FloatArray:
+    """E[gain | outcome] for each sampled outcome, shape (n_outcomes,)."""
     prior = np.maximum(mass, 0.0)
     evidence = likelihood.matrix @ prior
     # An outcome that the prior rules out says nothing but its likelihood.
@@ -85,6 +129,4 @@ def posterior_mean(likelihood: Likelihood, mass: FloatArray, metric: Metric) -> 
         expected += (likelihood.matrix @ (prior * slope)) / (likelihood.n_items - 1.0)
     else:
         expected = likelihood.matrix @ (prior * metric.gain(rank, likelihood.support.n_items))
-    value = likelihood.weight @ (expected / evidence)
-    known = metric.gain(likelihood.exact_rank, likelihood.exact_n_items)
-    return float(value + likelihood.exact_weight @ known)
+    return np.asarray(expected / evidence)

@@ -6,7 +6,7 @@ columns of A. Pools within 0.5 % of each other may share one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +36,22 @@ class Design:
     observed: FloatArray
     support: Support
     probability: FloatArray
+    rows: IntArray  # of the counts that belong here
+    outcome: IntArray  # which outcome each of them is
+
+
+def by_outcome(
+    counts: RankCounts, metrics: Sequence[Metric], parts: Iterable[tuple[Design, FloatArray]]
+) -> FloatArray:
+    """Corrected gains (n_metrics, outcomes of a design) laid out for counts, (rows, n_metrics).
+
+    Exact ranks of fixed samples have the gain of the metric itself.
+    """
+    exact = [metric.gain(counts.sampled_rank, counts.n_items) for metric in metrics]
+    gains = np.stack(exact, axis=1)
+    for design, corrected in parts:
+        gains[design.rows] = corrected[:, design.outcome].T
+    return gains
 
 
 def designs(
@@ -110,4 +126,13 @@ def _design(
     log_p = schemes.log_probability(
         scheme, grid.rank, n_items=pool, sample_size=sizes, sampled_rank=ranks
     )
-    return Design(pool, sizes, ranks, observed, grid, np.ascontiguousarray(np.exp(log_p).T))
+    return Design(
+        pool,
+        sizes,
+        ranks,
+        observed,
+        grid,
+        np.ascontiguousarray(np.exp(log_p).T),
+        rows,
+        np.array(at),
+    )

@@ -9,10 +9,11 @@ import numpy as np
 
 from truerank import _checks
 from truerank._checks import FloatArray
+from truerank.counts import RankCounts
 from truerank.errors import InputError
-from truerank.estimators._base import posterior_mean
+from truerank.estimators._base import expected_gains, posterior_mean
 from truerank.estimators._logspline import LogSpline
-from truerank.likelihood import Likelihood
+from truerank.likelihood import Likelihood, likelihood
 from truerank.metrics import Metric
 from truerank.support import RankDistribution, Support
 
@@ -125,6 +126,61 @@ class Posterior:
             return RankDistribution(self.support, self._weights @ law, exact, 0.0 * known)
         masses = self._weights @ self.given_outcomes(law)
         return RankDistribution(self.support, masses, exact, known)
+
+    def gains(self, outcomes: RankCounts, metrics: Sequence[Metric]) -> FloatArray:
+        """A gain for each outcome, (n_outcomes, n_metrics): the estimate, made linear in weights.
+
+        Their mean over the users seen is the estimate; over other users it is, to first order,
+        the estimate that these would give. An outcome moves it by its own expected gain, by how
+        it pulls the coefficients, and by how it shifts the evidence between components.
+        """
+        there = likelihood(outcomes, self.support)
+        here, centre = self._linear(self.likelihood, metrics)
+        sampled = ~outcomes.is_exact
+        gains = np.empty((outcomes.n_outcomes, len(metrics)))
+        (moved, known), _ = self._linear(there, metrics)
+        gains[sampled], gains[~sampled] = moved, known
+        share = self.likelihood.weight, self.likelihood.exact_weight
+        mean = sum(weight @ part for weight, part in zip(share, here, strict=True))
+        return np.asarray(gains - mean + centre)
+
+    def _linear(
+        self, model: Likelihood, metrics: Sequence[Metric]
+    ) -> tuple[tuple[FloatArray, FloatArray], FloatArray]:
+        """Gains, up to a constant, of the sampled and the exact outcomes of a likelihood; values.
+
+        ``model`` is on the support of the fit.
+        """
+        at = self.support.locate(model.exact_rank)
+        basis, typical = self.spline.basis, self._gains(metrics)
+        exact = np.stack([m.gain(model.exact_rank, model.exact_n_items) for m in metrics], axis=1)
+        parts, values = [], []
+        for part in self.components:
+            law = self.spline.masses(part.mode)
+            evidence = model.matrix @ law
+            slope = self._slopes(part, typical, "users")[0] @ part.root @ part.root.T
+            pull = self.n_users * slope  # of a score, on the metrics
+            score = (model.matrix @ (law[:, None] * basis)) / evidence[:, None]
+            own = np.stack([expected_gains(model, law, metric) for metric in metrics], axis=1)
+            parts.append(
+                (
+                    own + score @ pull.T,
+                    exact + basis[at] @ pull.T,
+                    np.log(evidence),
+                    np.log(law[at]),
+                )
+            )
+            values.append(self._values(part, metrics, "users"))
+        value = np.stack(values)
+        weight = self._weights
+        centre = weight @ value
+        # More evidence for a component draws the mean to its value.
+        towards = self.n_users * weight[:, None] * (value - centre)
+        sampled = sum(w * part[0] for w, part in zip(weight, parts, strict=True))
+        known = sum(w * part[1] for w, part in zip(weight, parts, strict=True))
+        sampled = sampled + np.stack([part[2] for part in parts], axis=1) @ towards
+        known = known + np.stack([part[3] for part in parts], axis=1) @ towards
+        return (sampled, known), centre
 
     @property
     def _weights(self) -> FloatArray:

@@ -10,10 +10,10 @@ import numpy as np
 
 from truerank._checks import FloatArray
 from truerank.counts import RankCounts
-from truerank.estimators._base import Estimator, Fit
-from truerank.estimators._designs import Design, designs, exact_part
+from truerank.estimators._base import Estimator, Fit, mean_gains
+from truerank.estimators._designs import Design, by_outcome, designs
 from truerank.likelihood import make_support
-from truerank.metrics import Metric, total_gains
+from truerank.metrics import Metric
 from truerank.support import Support
 
 
@@ -30,15 +30,21 @@ class CLS(Estimator):
     def fit(
         self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support, plug_in: str
     ) -> Fit:
+        gains = self.gains(counts, metrics=metrics, support=support)
+        return Fit(mean_gains(counts, metrics, gains))
+
+    def gains(
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support
+    ) -> FloatArray:
         grid = make_support(counts, metrics, support)
-        values = dict.fromkeys((metric.key for metric in metrics), 0.0)
-        for design in designs(counts, metrics, "full" if support == "full" else grid):
-            for metric, gain in zip(metrics, corrected_gains(design, metrics), strict=True):
-                values[metric.key] += float(design.observed @ gain)
-        rank, share, pools = exact_part(counts)
-        for key, value in total_gains(metrics, rank, pools, share).items():
-            values[key] += value
-        return Fit(values)
+        return by_outcome(
+            counts,
+            metrics,
+            (
+                (design, np.stack(corrected_gains(design, metrics)))
+                for design in designs(counts, metrics, "full" if support == "full" else grid)
+            ),
+        )
 
 
 def corrected_gains(design: Design, metrics: Sequence[Metric]) -> list[FloatArray]:

@@ -19,7 +19,7 @@ from truerank._checks import FloatArray
 from truerank.counts import RankCounts
 from truerank.errors import InputError
 from truerank.estimators._base import Estimator, Fit, posterior_mean
-from truerank.estimators._designs import Design, designs, exact_part
+from truerank.estimators._designs import Design, by_outcome, designs, exact_part
 from truerank.estimators.maxent import MES
 from truerank.estimators.mle import MLE
 from truerank.likelihood import likelihood, make_support
@@ -35,6 +35,7 @@ class Linear(Estimator):
     """What the two families share: the prior, the designs, the adjoint solve."""
 
     prior: Prior
+    uses_weights: ClassVar[bool] = False  # beyond the prior
 
     def __post_init__(self) -> None:
         if isinstance(self.prior, str):
@@ -71,6 +72,16 @@ class Linear(Estimator):
         details: Mapping[str, float] = {"negative_mass": distribution.negative_mass}
         converged, n_iter = (found.converged, found.n_iter) if found else (None, None)
         return Fit(values, distribution, converged, n_iter, details)
+
+    def gains(
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support
+    ) -> FloatArray | None:
+        if isinstance(self.prior, Estimator) or self.uses_weights:
+            return None
+        parts = (
+            (design, gains) for design, _, gains in self.corrected_gains(counts, metrics, support)
+        )
+        return by_outcome(counts, metrics, parts)
 
     def corrected_gains(
         self, counts: RankCounts, metrics: Sequence[Metric], support: str | Support = "auto"
@@ -142,6 +153,7 @@ class MN(Linear):
     """
 
     prior: Prior = "mle"
+    uses_weights: ClassVar[bool] = True  # the number of users
     name: ClassVar[str] = "mn"
 
     def _gram(self, design: Design, prior: FloatArray, n_users: float) -> FloatArray:

@@ -12,7 +12,7 @@ from truerank import mapping
 from truerank._checks import FloatArray
 from truerank.counts import RankCounts
 from truerank.errors import InputError
-from truerank.estimators._base import Estimator, Fit, outcome_mean
+from truerank.estimators._base import Estimator, Fit, mean_gains
 from truerank.metrics import Metric
 from truerank.support import Support
 
@@ -39,10 +39,17 @@ class Mapped(Estimator):
     ) -> Fit:
         if counts.adaptive:
             raise InputError("mapped needs samples of a fixed size; these counts are adaptive")
+        return Fit(mean_gains(counts, metrics, self._gains(counts, metrics)))
+
+    def gains(
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support
+    ) -> FloatArray | None:
+        # beta@P fits its exponent to the counts.
+        return None if self.mapping.strip().lower() == "beta@p" else self._gains(counts, metrics)
+
+    def _gains(self, counts: RankCounts, metrics: Sequence[Metric]) -> FloatArray:
         f = mapping.get(self.mapping, counts)
-        return Fit(
-            {metric.key: outcome_mean(counts, _gain(f, counts, metric)) for metric in metrics}
-        )
+        return np.stack([_gain(f, counts, metric) for metric in metrics], axis=1)
 
 
 def _gain(f: Callable[..., FloatArray], counts: RankCounts, metric: Metric) -> FloatArray:

@@ -56,16 +56,50 @@ class MLE(Estimator):
         em = self._run(counts, model, model.weight, model.exact_weight)
         return _fit(counts, model, em, metrics, plug_in)
 
+    def refit(
+        self,
+        outcomes: RankCounts,
+        weight: FloatArray,
+        *,
+        metrics: Sequence[Metric],
+        support: str | Support,
+        plug_in: str,
+    ) -> FloatArray:
+        # All tables at once: the steps are then products of matrices. Not where outcomes differ in
+        # what they mean (exact ranks, gains by pool, posterior plug-in) or EM has no fixed length.
+        pools = np.unique(outcomes.n_items).size
+        plain = not any(metric.depends_on_pool for metric in metrics) or pools == 1
+        if (
+            type(self) is not MLE
+            or self.steps is None
+            or plug_in != "plain"
+            or not plain
+            or outcomes.is_exact.any()
+        ):
+            return super().refit(
+                outcomes, weight, metrics=metrics, support=support, plug_in=plug_in
+            )
+        model = likelihood(outcomes, make_support(outcomes, metrics, support))
+        share = (weight / weight.sum(axis=1, keepdims=True)).T  # (n_outcomes, n_tables)
+        points, steps = model.support, self._n_steps(outcomes)
+        mass = np.tile((points.weight / points.n_items)[:, None], weight.shape[0])
+        for _ in range(steps):
+            mass *= model.matrix.T @ (share / (model.matrix @ mass))
+        gain = np.stack([metric.gain(points.rank, points.n_items) for metric in metrics])
+        return np.asarray((gain @ mass).T)
+
+    def _n_steps(self, counts: RankCounts) -> int:
+        if self.steps == "published":
+            return STEPS_ADAPTIVE if counts.adaptive else STEPS_FIXED
+        assert isinstance(self.steps, int)
+        return self.steps
+
     def _run(
         self, counts: RankCounts, model: Likelihood, weight: FloatArray, exact_weight: FloatArray
     ) -> _EM:
         if self.steps is None:
             return _converge(model, weight, exact_weight, self.tolerance)
-        if self.steps == "published":
-            return _iterate(
-                model, weight, exact_weight, STEPS_ADAPTIVE if counts.adaptive else STEPS_FIXED
-            )
-        return _iterate(model, weight, exact_weight, int(self.steps))
+        return _iterate(model, weight, exact_weight, self._n_steps(counts))
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
+from truerank._checks import FloatArray
 from truerank.counts import RankCounts
 from truerank.estimators._base import Estimator, Fit
 from truerank.metrics import Metric, total_gains
@@ -23,3 +26,8 @@ class Naive(Estimator):
     ) -> Fit:
         share = counts.weight / counts.total_weight
         return Fit(total_gains(metrics, counts.sampled_rank, counts.sample_size, share))
+
+    def gains(
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support
+    ) -> FloatArray:
+        return np.stack([m.gain(counts.sampled_rank, counts.sample_size) for m in metrics], axis=1)

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from truerank._checks import FloatArray
 from truerank.counts import RankCounts
-from truerank.estimators._base import Estimator, Fit, outcome_mean
+from truerank.estimators._base import Estimator, Fit, mean_gains
 from truerank.metrics import Metric
 from truerank.support import Support
 
@@ -28,14 +29,20 @@ class RankEstimate(Estimator):
     def fit(
         self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support, plug_in: str
     ) -> Fit:
+        gains = self.gains(counts, metrics=metrics, support=support)
+        return Fit(mean_gains(counts, metrics, gains))
+
+    def gains(
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support
+    ) -> FloatArray:
         above = (counts.n_items - 1) * (counts.sampled_rank - 1)
         lower = 1 + above // (counts.sample_size - 1)
         fraction = (above % (counts.sample_size - 1)) / (counts.sample_size - 1)
-        values = {}
+        gains = []
         for metric in metrics:
             gain = metric.gain(lower, counts.n_items)
             if self.interpolate:
                 upper = metric.gain(np.minimum(lower + 1, counts.n_items), counts.n_items)
                 gain = gain + fraction * (upper - gain)
-            values[metric.key] = outcome_mean(counts, gain)
-        return Fit(values)
+            gains.append(gain)
+        return np.stack(gains, axis=1)

@@ -98,7 +98,8 @@ def evaluate(
     stratified: bool = False,
     error: float = 0.05,
     keep_target: bool = False,
-    confidence: float | None = None,
+    confidence: float | None = 0.95,
+    target: str | None = None,
     progress: Progress = None,
 ) -> Evaluation:
     """Evaluate a model on held-out targets.
@@ -133,6 +134,9 @@ def evaluate(
         that sharing pays in spite of its greater scatter.
     users, stratified
         Evaluate a random sample of this many users, stratified by activity if asked for.
+    target
+        What intervals are for, as in :func:`truerank.estimate`: the users evaluated, or all of the
+        test's (``"population"``) if only some were.
     """
     if sampler not in MODES:
         raise _checks.unknown("sampler", sampler, MODES)
@@ -179,7 +183,16 @@ def evaluate(
         task, choice, counts, population, seed=seed, ties=policy, train=train, estimator=chosen,
         stratified=stratified and users is not None,
     )  # fmt: skip
-    found = estimate(counts, wanted, estimator=chosen, confidence=confidence)
+    found = estimate(
+        counts,
+        wanted,
+        estimator=chosen,
+        confidence=confidence,
+        target=target or ("these-users" if users is None else "population"),
+        population=population,
+        seed=seed,
+        progress=progress,
+    )
     cost = {"seconds": seconds, "pairs_per_user": pairs, "pairs": pairs * task.n_rows}
     return Evaluation(found, counts, protocol, cost)
 

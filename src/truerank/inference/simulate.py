@@ -64,11 +64,19 @@ def global_ranks(
     return np.clip(rank, 1, support.n_items).astype(np.int64)
 
 
-def sampled_counts(
-    global_rank: IntArray, n_items: IntArray, design: Design, rng: np.random.Generator
-) -> RankCounts:
-    """RankCounts of one simulated evaluation of users with these global ranks and pools."""
-    scheme = design.scheme
+def sampled_ranks(
+    global_rank: IntArray,
+    n_items: IntArray,
+    scheme: Scheme,
+    sample_size: IntArray,
+    rng: np.random.Generator,
+    budget: float | None = None,
+) -> tuple[Scheme, IntArray, IntArray]:
+    """Sample sizes and sampled ranks of users with these global ranks and pools.
+
+    ``sample_size`` is that of fixed samples; adaptive ones follow the ladder of ``scheme``, which
+    is returned as ``budget`` cut it.
+    """
     better, worse = global_rank - 1, n_items - global_rank
     above = np.zeros(global_rank.size, dtype=np.int64)  # so far
 
@@ -82,16 +90,26 @@ def sampled_counts(
         return hits
 
     if scheme.adaptive:
-        scheme, found, size = designs.climb(scheme, n_items, draw, budget=design.budget)
+        scheme, found, size = designs.climb(scheme, n_items, draw, budget=budget)
     else:
-        size = np.full(global_rank.size, design.sample_size)
-        size = size if scheme.replacement else np.minimum(size, n_items)
+        size = sample_size if scheme.replacement else np.minimum(sample_size, n_items)
         found = draw(np.arange(global_rank.size), np.ones_like(size), size)
+    return scheme, size, found + 1
+
+
+def sampled_counts(
+    global_rank: IntArray, n_items: IntArray, design: Design, rng: np.random.Generator
+) -> RankCounts:
+    """RankCounts of one simulated evaluation of users with these global ranks and pools."""
+    sizes = np.full(global_rank.size, design.sample_size)
+    scheme, size, rank = sampled_ranks(
+        global_rank, n_items, design.scheme, sizes, rng, design.budget
+    )
     return RankCounts.from_outcomes(
         scheme,
         n_items=n_items,
         sample_size=size,
-        sampled_rank=found + 1,
+        sampled_rank=rank,
         weight=np.ones(global_rank.size),
     )
 
