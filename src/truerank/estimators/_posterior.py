@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -134,53 +134,51 @@ class Posterior:
         the estimate that these would give. An outcome moves it by its own expected gain, by how
         it pulls the coefficients, and by how it shifts the evidence between components.
         """
-        there = likelihood(outcomes, self.support)
-        here, centre = self._linear(self.likelihood, metrics)
-        sampled = ~outcomes.is_exact
-        gains = np.empty((outcomes.n_outcomes, len(metrics)))
-        (moved, known), _ = self._linear(there, metrics)
-        gains[sampled], gains[~sampled] = moved, known
-        share = self.likelihood.weight, self.likelihood.exact_weight
-        mean = sum(weight @ part for weight, part in zip(share, here, strict=True))
-        return np.asarray(gains - mean + centre)
-
-    def _linear(
-        self, model: Likelihood, metrics: Sequence[Metric]
-    ) -> tuple[tuple[FloatArray, FloatArray], FloatArray]:
-        """Gains, up to a constant, of the sampled and the exact outcomes of a likelihood; values.
-
-        ``model`` is on the support of the fit.
-        """
-        at = self.support.locate(model.exact_rank)
-        basis, typical = self.spline.basis, self._gains(metrics)
-        exact = np.stack([m.gain(model.exact_rank, model.exact_n_items) for m in metrics], axis=1)
-        parts, values = [], []
-        for part in self.components:
-            law = self.spline.masses(part.mode)
-            evidence = model.matrix @ law
-            slope = self._slopes(part, typical, "users")[0] @ part.root @ part.root.T
-            pull = self.n_users * slope  # of a score, on the metrics
-            score = (model.matrix @ (law[:, None] * basis)) / evidence[:, None]
-            own = np.stack([expected_gains(model, law, metric) for metric in metrics], axis=1)
-            parts.append(
-                (
-                    own + score @ pull.T,
-                    exact + basis[at] @ pull.T,
-                    np.log(evidence),
-                    np.log(law[at]),
-                )
-            )
-            values.append(self._values(part, metrics, "users"))
-        value = np.stack(values)
-        weight = self._weights
-        centre = weight @ value
+        parts = self._leading()
+        weight = np.array([part.weight for part in parts])
+        values = np.stack([self._values(part, metrics, "users") for part in parts])
+        centre = weight @ values
         # More evidence for a component draws the mean to its value.
-        towards = self.n_users * weight[:, None] * (value - centre)
-        sampled = sum(w * part[0] for w, part in zip(weight, parts, strict=True))
-        known = sum(w * part[1] for w, part in zip(weight, parts, strict=True))
-        sampled = sampled + np.stack([part[2] for part in parts], axis=1) @ towards
-        known = known + np.stack([part[3] for part in parts], axis=1) @ towards
-        return (sampled, known), centre
+        towards = self.n_users * weight[:, None] * (values - centre)
+        typical = self._gains(metrics)
+        pulls = [self._slopes(part, typical, "users")[0] @ part.covariance for part in parts]
+
+        def linear(model: Likelihood) -> tuple[FloatArray, FloatArray]:
+            """Up to a constant, for sampled and for exact outcomes."""
+            at = self.support.locate(model.exact_rank)
+            sampled = np.zeros((model.weight.size, len(metrics)))
+            known = np.stack(
+                [m.gain(model.exact_rank, model.exact_n_items) for m in metrics], axis=1
+            )
+            for part, pull, toward in zip(parts, pulls, towards, strict=True):
+                law = self.spline.masses(part.mode)
+                moments = np.column_stack([typical, self.spline.basis, np.ones(law.size)])
+                moments = model.matrix @ (law[:, None] * moments)
+                evidence = moments[:, -1]
+                moments = moments[:, :-1] / evidence[:, None]
+                own, score = np.split(moments, [len(metrics)], axis=1)
+                for column, metric in enumerate(metrics):
+                    if metric.depends_on_pool:
+                        own[:, column] = expected_gains(model, law, metric)
+                reach = part.weight * self.n_users * pull.T
+                sampled += part.weight * own + score @ reach
+                sampled += np.log(evidence)[:, None] * toward
+                known += self.spline.basis[at] @ reach + np.log(law[at])[:, None] * toward
+            return sampled, known
+
+        share = self.likelihood.weight, self.likelihood.exact_weight
+        here = linear(self.likelihood)
+        mean = sum(weights @ part for weights, part in zip(share, here, strict=True))
+        found = np.empty((outcomes.n_outcomes, len(metrics)))
+        exact = outcomes.is_exact
+        found[~exact], found[exact] = linear(likelihood(outcomes, self.support))
+        return np.asarray(found - mean + self.mean(metrics))
+
+    def _leading(self) -> list[Component]:
+        """The components that matter, their weights summing to 1 again."""
+        kept = [part for part in self.components if part.weight > 0.01]
+        total = sum(part.weight for part in kept)
+        return [replace(part, weight=part.weight / total) for part in kept]
 
     @property
     def _weights(self) -> FloatArray:
