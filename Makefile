@@ -27,7 +27,7 @@ rectools  := 'rectools[lightfm]' torch==2.13.0 pytorch-lightning 'pyarrow<26'
 torch     := torch==2.13.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench frontier adapters peers format clean
+.PHONY: help demo test lint bench frontier calibrate adapters peers format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ bench: $(TEST) ## Run the benchmarks
 
 frontier: $(BENCH) ## Error against cost of all estimators and designs (some 15 minutes)
 	$(BIN)/python -m benchmarks.frontier $(ARGS)
+
+calibrate: $(BENCH) ## Redraw real evaluations and see how often intervals cover (hours)
+	$(BIN)/python -m benchmarks.calibrate --write docs/calibration.md $(ARGS)
 
 adapters: $(LIBRARIES:%=adapter-%) ## Try the adapters to other libraries (make adapter-cornac: one)
 
