@@ -47,7 +47,7 @@ lint: $(DEV) ## Check style, types and import rules
 bench: $(TEST) ## Run the benchmarks
 	$(BIN)/python -m benchmarks $(ARGS)
 
-frontier: $(BENCH) ## Error against cost of all estimators and designs (some 15 minutes)
+frontier: $(BENCH) ## Error against cost of all estimators and designs (takes a while)
 	$(BIN)/python -m benchmarks.frontier $(ARGS)
 
 calibrate: $(BENCH) ## Redraw real evaluations and see how often intervals cover (hours)

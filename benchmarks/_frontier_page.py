@@ -33,7 +33,6 @@ class Page:
     """Results of all cases, and what they come to."""
 
     results: list[dict[str, Any]]
-    seconds: float
     settings: dict[str, Any]
 
     def error(self, result: dict[str, Any], plan: str, estimator: str) -> float:
@@ -92,7 +91,6 @@ class Page:
         path.write_text(
             _PAGE.format(
                 facts=facts,
-                seconds=round(self.seconds),
                 redraws=self.settings["redraws"],
                 few=self.settings["few"],
                 left_out=left_out,
@@ -181,6 +179,7 @@ class Page:
         mpl.use("Agg")
         from matplotlib import pyplot
 
+        ticks = self.settings["budgets"]
         figure, axes = pyplot.subplots(7, 4, figsize=(13, 17), sharex=True)
         curves = {
             ("ours", "smooth"): ("C3", "-"),
@@ -206,6 +205,8 @@ class Page:
             axis.plot([fixed["pairs"]] * len(rest), rest, "_", color="grey", ms=6,
                       label="the papers' others, n = 100")  # fmt: skip
             axis.set(xscale="log", yscale="log")
+            axis.set_xticks(ticks, [str(tick) for tick in ticks])
+            axis.minorticks_off()
             axis.set_title(result["name"], fontsize=9)
             axis.grid(visible=True, which="major", alpha=0.3)
         for axis in axes[-1]:
@@ -241,7 +242,7 @@ _PAGE = """# The frontier: error against cost
 
 Written by `make frontier ARGS="--write docs/frontier.md"`; do not edit by hand.
 
-Measured on: {facts}. The cases not kept from an earlier run took {seconds} s.
+Measured on: {facts}.
 
 28 cases: ml-1m and citeulike, seven models (popularity; item-KNN as in JL21; KR20's Y and Z; ALS;
 KR20's iALS X; EASE), training items left out of users' pools or kept. All start from the exact
@@ -249,9 +250,9 @@ ranks of the held-out items, from which samples without replacement are redrawn:
 the goals, {few} times for `cls` and the other points of the curves, with seeds by case and redraw.
 *Error* is the mean over Recall, NDCG and AP at 1 to 50 and over the redraws of
 |estimate - exact| / exact; over several cases, the geometric mean. K with fewer than 10 exact hits
-are left out: {left_out} of {in_all}, in {affected} cases. Users' pools are rounded to a grid of
-2 %. *Pairs* are sampled negatives scored a user. The priors of `bv-mle` and its kin come from the
-same sample, which is what a user has.
+are left out: {left_out} of {in_all}, in {affected} cases. Pools are rounded to a grid of 2 %.
+*Pairs* are sampled negatives scored a user. Priors of `bv-mle` and its kin are of the same sample,
+which is what a user has.
 
 ## Goals
 
