@@ -59,10 +59,16 @@ class Estimate:
     def resolvable(self) -> bool | None:
         """Whether the sample itself decides the value.
 
-        False where more of the error comes from bias and from what the estimator assumes than from
-        the scatter of the negatives. The interval is then wider, and a larger sample is called for.
+        False where much of the error comes from bias and from what the estimator assumes, which the
+        interval does not show, and ``total_error`` is not small: a larger or an adaptive sample is
+        called for.
         """
         return None if self._interval is None else self._interval.resolvable
+
+    @property
+    def total_error(self) -> float | None:
+        """Root mean squared error as far as it is known: the standard error and what it hides."""
+        return None if self._interval is None else self._interval.total_error
 
     @property
     def _interval(self) -> Interval | None:
@@ -135,6 +141,7 @@ class Estimates(Mapping[str, Estimate]):
                 "low": result.low,
                 "high": result.high,
                 "std_error": result.std_error,
+                "total_error": result.total_error,
                 "resolvable": result.resolvable,
             }
             for result in self.results.values()

@@ -10,7 +10,7 @@ import pytest
 import truerank as tr
 from truerank import estimators, metrics
 from truerank.inference.error_law import error_law
-from truerank.inference.intervals import law_of
+from truerank.inference.intervals import reference_of
 from truerank.inference.simulate import Design, sampled_counts
 from truerank.schemes import Scheme
 
@@ -34,8 +34,8 @@ def counts_of(n_users: int = 2000, design: Design = FIXED, seed: int = 0) -> tr.
 def law(counts: tr.RankCounts, estimator: str, **options):
     chosen = estimators.get(estimator)
     fit = chosen.fit(counts, metrics=METRICS, support="auto", plug_in="plain")
-    ranks_law = law_of(counts, fit, METRICS, "auto")
-    return error_law(counts, fit, ranks_law, chosen, METRICS, **options)
+    reference = reference_of(counts, fit, METRICS, "auto")
+    return error_law(counts, fit, reference, chosen, METRICS, **options)
 
 
 @pytest.mark.parametrize("name", ["naive", "rank-estimate", "mapped", "cls", "bv", "bv(gamma=1)"])

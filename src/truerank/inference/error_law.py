@@ -14,7 +14,7 @@ from truerank.estimators import Estimator, Fit
 from truerank.inference.redraw import Posterior, Users, distinct
 from truerank.metrics import Metric
 from truerank.progress import Progress
-from truerank.support import RankDistribution, Support
+from truerank.support import Support
 
 REFITS = 500
 _WORLDS = 20  # sets of global ranks among the refits
@@ -54,7 +54,7 @@ class ErrorLaw:
 def error_law(
     counts: RankCounts,
     fit: Fit,
-    law: RankDistribution,
+    reference: Fit,
     estimator: Estimator,
     metrics: Sequence[Metric],
     *,
@@ -65,23 +65,28 @@ def error_law(
     seed: int = 0,
     progress: Progress = None,
 ) -> ErrorLaw:
-    """The law of the error of ``fit``, by ``estimator`` of ``counts``, if ranks follow ``law``.
+    """The law of the error of ``fit``, by ``estimator`` of ``counts``.
+
+    Ranks are taken to follow ``reference``, a fit with a posterior; it may be the same.
 
     Estimators that are a mean of gains per outcome, or nearly so, need a single set of redrawn
     users; of others ``repeats`` redrawn tables are fitted anew (``gains=False`` does so for all).
     """
     rng = np.random.default_rng(seed)
     pooled = counts.pooled()
-    posterior = Posterior(pooled, law)
+    assert reference.distribution is not None
+    assert reference.posterior is not None
+    posterior = Posterior(pooled, reference.distribution)
     found = None
     if gains:
         found = _of_gains(posterior, fit, estimator, metrics, support, rng)
     if found is None:
         found = _of_refits(posterior, estimator, metrics, support, plug_in, repeats, rng, progress)
-    if fit.posterior is not None:
-        known = np.diag(fit.posterior.covariance(metrics))
-        unseen = np.sqrt(np.maximum(known - found.negatives**2, 0.0))
-        found = replace(found, blur=np.maximum(found.blur, unseen))
+    known = np.diag(reference.posterior.covariance(metrics))
+    unseen = np.sqrt(np.maximum(known - found.negatives**2, 0.0))
+    found = replace(found, blur=np.maximum(found.blur, unseen))
+    if fit.posterior is not None:  # what its prior pulls towards is in the posterior
+        found = replace(found, bias=np.zeros(len(metrics)))
     if counts.replicate.any():
         excess = _shared(counts, fit, estimator, metrics, support, plug_in)
         found = replace(found, negatives=np.sqrt(found.negatives**2 + excess))

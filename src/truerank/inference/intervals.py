@@ -14,31 +14,38 @@ from truerank.estimators import Estimator, Fit, Smooth
 from truerank.inference.error_law import ErrorLaw, error_law
 from truerank.metrics import Metric
 from truerank.progress import Progress
-from truerank.support import RankDistribution, Support
+from truerank.support import Support
 
 TARGETS = ("these-users", "population")
 SMALL = 0.05  # relative error of a value that is resolved, whatever the error is made of
+MUCH = 0.75  # of the random error: a hidden one that is not to be passed over
 
 
 @dataclass(frozen=True)
 class Interval:
     """An interval for one metric.
 
-    Where the scatter of the negatives does not make up most of the error, the interval is widened
-    by what is known of the rest: bias, and what the estimator assumes. ``resolvable`` is False
-    where that rest is both the larger part and not small.
+    It answers for what is random: the negatives and, for the population, the users. Where there is
+    a clear bias beside it, the interval reaches on to where the metric then lies. ``resolvable`` is
+    False where bias and what the estimator assumes make up much of ``total_error`` and that is not
+    small: the interval alone is then not to be trusted.
     """
 
     low: float
     high: float
     std_error: float
-    bias: float
+    total_error: float
     resolvable: bool
 
     def scaled(self, factor: float) -> Interval:
         """The same in other units."""
-        low, high, std_error = self.low * factor, self.high * factor, self.std_error * factor
-        return Interval(low, high, std_error, self.bias * factor, self.resolvable)
+        return Interval(
+            factor * self.low,
+            factor * self.high,
+            factor * self.std_error,
+            factor * self.total_error,
+            self.resolvable,
+        )
 
 
 def check_target(target: str) -> str:
@@ -55,14 +62,13 @@ def check_confidence(confidence: float) -> float:
     return float(confidence)
 
 
-def law_of(
+def reference_of(
     counts: RankCounts, fit: Fit, metrics: Sequence[Metric], support: str | Support
-) -> RankDistribution:
-    """The rank distribution that smooth finds: under its own an estimator would look unbiased."""
-    if fit.posterior is None:
-        fit = Smooth().fit(counts.pooled(), metrics=metrics, support=support, plug_in="plain")
-    assert fit.distribution is not None
-    return fit.distribution
+) -> Fit:
+    """The fit of smooth: under its own distribution an estimator would look unbiased."""
+    if fit.posterior is not None:
+        return fit
+    return Smooth().fit(counts.pooled(), metrics=metrics, support=support, plug_in="plain")
 
 
 def intervals(
@@ -92,7 +98,7 @@ def intervals(
     law = error_law(
         counts,
         fit,
-        law_of(counts, fit, metrics, support),
+        reference_of(counts, fit, metrics, support),
         estimator,
         metrics,
         support=support,
@@ -116,18 +122,18 @@ def _interval(
     shown = np.hypot(law.negatives[at], law.users[at] * np.sqrt(drawn))
     bias, blur = float(law.bias[at]), float(law.blur[at])
     hidden = np.hypot(bias, blur)
-    plain = hidden <= shown + 1e-9 * abs(value)
-    resolvable = plain or np.hypot(hidden, shown) <= SMALL * abs(value)
-    std_error = float(shown if plain else np.hypot(shown, blur))
-    low, high = value - z * std_error, value + z * std_error
-    if not plain:  # and on to where the metric lies if the bias is as it seems
-        low, high = min(low, low - bias), max(high, high - bias)
+    total = np.hypot(hidden, shown)
+    resolvable = hidden <= MUCH * shown or total <= SMALL * abs(value)
+    low, high = value - z * shown, value + z * shown
+    if bias:
+        reach = z * float(np.hypot(shown, blur))
+        low, high = min(low, value - bias - reach), max(high, value - bias + reach)
     best = metric.best() if metric.function is None else np.inf
     worst = 0.0 if metric.function is None else -np.inf
     inside = worst <= value <= best
     if inside:
         low, high = max(low, worst), min(high, best)
-    return Interval(low, high, std_error, bias, bool(resolvable))
+    return Interval(low, high, float(shown), float(total), bool(resolvable))
 
 
 def normal_quantile(probability: float) -> float:
