@@ -76,9 +76,17 @@ def errors(name: str) -> tuple[str, dict[str, list[float]]]:
 def _rows(found: dict[str, dict[str, list[float]]]) -> Iterator[list[str]]:
     for kind, names in (("cases", cases.names()), ("laws", list(LAWS))):
         yield [f"{kind}: error at", *(f"{budget} pairs" for budget in BUDGETS)]
+        # No geometric mean where a head is known exactly.
+        exact = [
+            min(found[n][label][i] for n in names for label in DESIGNS) < 1e-4
+            for i in range(len(BUDGETS))
+        ]
         for label in DESIGNS:
             means = [_geometric(found[n][label][i] for n in names) for i in range(len(BUDGETS))]
-            yield [label, *(f"{100 * mean:.2f} %" for mean in means)]
+            yield [
+                label,
+                *("" if e else f"{100 * m:.2f} %" for e, m in zip(exact, means, strict=True)),
+            ]
 
 
 def main() -> None:
