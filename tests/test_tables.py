@@ -475,3 +475,11 @@ def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=message), tables.replacing(path):
             pass
     assert list(tmp_path.iterdir()) == []
+
+
+def test_anything_that_streams_arrow_is_a_table() -> None:
+    class Streams:
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            return pa.table({"rank": [1, 2]}).__arrow_c_stream__(requested_schema)
+
+    assert tables.read(Streams()).values("rank").tolist() == [1, 2]

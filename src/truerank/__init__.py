@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from truerank import estimators, mapping, metrics, models, sampling, schemes, scoring
+    from truerank import data, estimators, mapping, metrics, models, sampling, schemes, scoring
     from truerank.auditing import audit
     from truerank.counts import RankCounts
     from truerank.errors import InputError
@@ -31,6 +31,7 @@ _PUBLIC: dict[str, str | None] = {
     "Translation": "inference.translation",
     "adaptive_counts": "sampling",
     "audit": "auditing",
+    "data": None,
     "estimate": "estimates",
     "estimators": None,
     "evaluate": "evaluation",
@@ -57,6 +58,7 @@ __all__ = [
     "__version__",
     "adaptive_counts",
     "audit",
+    "data",
     "estimate",
     "estimators",
     "evaluate",

@@ -83,6 +83,25 @@ def whole_numbers(values: Any, name: str) -> IntArray:
     return array.astype(np.int64)
 
 
+def ids(values: Any, name: str) -> npt.NDArray[Any]:
+    """Ids as a 1-d array of integers or strings."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise InputError(f"{name} has shape {array.shape}; it must be one-dimensional")
+    if array.dtype.kind == "O":
+        items = array.tolist()
+        if any(item is None or item != item for item in items):
+            raise InputError(f"{name} has missing values")
+        if all(isinstance(item, str) for item in items):
+            return array.astype(np.str_)
+        return whole_numbers(array, name)
+    if array.dtype.kind == "f":
+        return whole_numbers(array, name)
+    if array.dtype.kind not in "iuUST":
+        raise InputError(f"{name} are of type {array.dtype}; they must be whole numbers or strings")
+    return array.astype(np.str_) if array.dtype.kind in "ST" else array
+
+
 def _one_dimensional(values: Any, name: str) -> npt.NDArray[Any]:
     try:
         array = np.asarray(values)

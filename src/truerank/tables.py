@@ -24,7 +24,9 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "num_negatives": ("num_negatives", "n_negatives"),
     "n_items": ("n_items", "pool_size", "num_items"),
     "user_id": ("user_id", "userid", "user", "query_id"),
-    "item_id": ("item_id", "itemid", "item"),
+    "item_id": ("item_id", "itemid", "item", "movieid", "movie_id"),
+    "rating": ("rating",),
+    "timestamp": ("timestamp", "time"),
     "weight": ("weight",),
     "model": ("model", "algorithm"),
 }
@@ -98,15 +100,17 @@ class Table:
             yield str(value), Table(self._frame.filter(nw.col(name) == value), self.name)
 
 
-def read(source: Any) -> Table:
-    """A Table from a data frame or from the path of a Parquet, CSV or TSV file."""
+def read(source: Any, *, name: str = "table") -> Table:
+    """A Table from a data frame or from the path of a Parquet, CSV or TSV file.
+
+    ``name`` says where in error messages, for what has no path.
+    """
     import narwhals as nw
 
-    name = "table"
     if isinstance(source, (str, os.PathLike)):
         name, source = str(source), _read_file(Path(source))
     try:
-        frame = nw.from_native(source, eager_only=True)
+        frame = nw.from_native(_as_frame(source), eager_only=True)
         names = [str(column).strip().lower() for column in frame.columns]
     except ValueError as error:  # names that occur twice, or are no text
         why = " ".join(str(error).split())
@@ -120,6 +124,22 @@ def read(source: Any) -> Table:
         found = ", ".join(map(str, frame.columns))
         raise InputError(f"{name} has several columns of one name: {found}")
     return Table(frame, name)
+
+
+def _as_frame(source: Any) -> Any:
+    """``source``, or the pyarrow table of an object that is no frame but streams Arrow."""
+    import narwhals as nw
+
+    if not hasattr(source, "__arrow_c_stream__"):
+        return source
+    if nw.from_native(source, pass_through=True) is not source:  # a frame that narwhals knows
+        return source
+    import pyarrow as pa
+
+    try:
+        return pa.table(source)
+    except (ValueError, TypeError, pa.ArrowException):  # one column, as a series is
+        return source
 
 
 def parquet_metadata(path: Path) -> Mapping[bytes, bytes]:
@@ -139,7 +159,7 @@ def _read_file(path: Path) -> Any:
     suffixes = [suffix.lower() for suffix in path.suffixes]
     zipped = suffixes[-1:] == [".gz"]
     kind = "".join(suffixes[-2:-1] if zipped else suffixes[-1:])
-    readers: dict[str, Callable[[Path], Any]] = {} if zipped else dict.fromkeys(PARQUET, _parquet)
+    readers: dict[str, Callable[[Path], Any]] = {} if zipped else dict.fromkeys(PARQUET, parquet)
     readers |= dict.fromkeys(
         _SEPARATORS, lambda file: _delimited(file, _SEPARATORS[kind], zipped=zipped)
     )
@@ -160,7 +180,8 @@ def _read_file(path: Path) -> Any:
         raise InputError(f"{path} is not a readable {kind} file: {_first_line(error)}") from None
 
 
-def _parquet(path: Path) -> Any:
+def parquet(path: Path) -> Any:
+    """The pyarrow table of a Parquet file, whatever its ending."""
     import pyarrow.parquet as pq
 
     with path.open("rb") as file:

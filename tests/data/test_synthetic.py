@@ -137,3 +137,46 @@ def test_impossible_catalogues(options: dict[str, Any], message: str) -> None:
 def test_impossible_numbers_of_negatives(data: synthetic.Catalogue, number: int) -> None:
     with pytest.raises(InputError, match=f"num_negatives is {number}; it must be from 1 to 299"):
         synthetic.negatives(data, num_negatives=number)
+
+
+def test_histories_are_successive_draws_from_the_softmax() -> None:
+    data = synthetic.catalogue(n_users=4000, n_items=10, seed=6)
+    drawn = synthetic.interactions(data, per_user=2.0, at_least=2, seed=6)
+    assert drawn.timestamp is not None
+    assert len(drawn.distinct()) == len(drawn)
+    utility = data.user_factors @ data.item_factors.T
+    first = drawn.take(drawn.timestamp == 0)
+    second = drawn.take(drawn.timestamp == 1)
+    assert first.user_id.tolist() == second.user_id.tolist() == list(range(4000))
+    for part in (first, second):
+        share = np.exp(utility - utility.max(axis=1, keepdims=True))
+        share /= share.sum(axis=1, keepdims=True)
+        found = np.bincount(part.item_id, minlength=10)
+        spread = np.sqrt((share * (1 - share)).sum(axis=0))
+        assert np.all(np.abs(found - share.sum(axis=0)) < 5 * spread)
+        utility[np.arange(4000), part.item_id] = -np.inf  # not again
+
+
+def test_history_lengths() -> None:
+    data = synthetic.catalogue(n_users=3000, n_items=400, seed=7)
+    card = synthetic.interactions(data, per_user=20.0, at_least=5, seed=7).card()
+    assert card.per_user[0] == 5
+    assert card.per_user[2] == pytest.approx(20, abs=2)
+    assert card.per_user[-1] == 200
+    with pytest.raises(InputError, match=r"at_least is 201; .*\(half the items"):
+        synthetic.interactions(data, at_least=201)
+    with pytest.raises(InputError, match="per_user is 4"):
+        synthetic.interactions(data, per_user=4.0, at_least=5)
+
+
+def test_models_learn_from_histories() -> None:
+    import truerank as tr
+
+    data = synthetic.catalogue(n_users=800, n_items=400, seed=8)
+    split = synthetic.interactions(data, per_user=25.0, seed=8).leave_one_out("last")
+    recall = {}
+    for model in (tr.models.Popularity(), tr.models.EASE()):
+        scorer = model.fit(split.train, item_ids=split.item_ids)
+        ranks = tr.exact_ranks(scorer, split.test, train=split.train)
+        recall[type(model).__name__] = (ranks <= 10).mean()
+    assert recall["EASE"] > 1.5 * recall["Popularity"] > 1.5 * 10 / 400

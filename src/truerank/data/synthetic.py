@@ -3,6 +3,7 @@
 Users and items have latent tastes, items a Zipf popularity. A user's utility for an item is
 strength * taste . taste + log popularity, and the held-out target is drawn from its softmax. A
 model scores by factors (the popularity is one of them), so that score = user . item for all.
+Whole histories are drawn from the same utilities, for models that have to learn.
 """
 
 from __future__ import annotations
@@ -15,15 +16,17 @@ import numpy as np
 
 from truerank import _checks
 from truerank._checks import FloatArray, IntArray
+from truerank.data.interactions import Interactions
 
 N_TASTES = 24
 STRENGTH = 3.0  # of tastes beside popularity
 ZIPF_OFFSET = 60.0  # popularity is 1 / (offset + place): a head flatter than the pure law's
 KNOWN_SHARE = 0.3  # of the users, to the specialist
+HISTORY_SPREAD = 1.0  # standard deviation of the log of a history's length, as in ml-1m
 NOISE = 2.0  # of the generalist's view of a user, in standard deviations of a taste
 
 _BLOCK = 512  # users scored at a time
-_CATALOGUE, _MODELS, _NEGATIVES = range(3)  # streams of random numbers under one seed
+_CATALOGUE, _MODELS, _NEGATIVES, _HISTORIES = range(4)  # streams of random numbers under one seed
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,40 @@ def catalogue(*, n_users: int = 4000, n_items: int = 5000, seed: int = 0) -> Cat
         noise = -np.log(rng.standard_exponential(utility.shape))
         targets[block] = np.argmax(utility + noise, axis=1)
     return Catalogue(users, items, targets)
+
+
+def interactions(
+    data: Catalogue, *, per_user: float = 40.0, at_least: int = 5, seed: int = 0
+) -> Interactions:
+    """Histories of a catalogue's users, in order of time; the targets play no part.
+
+    A user's items are drawn from the softmax of the utilities one after the other, each at most
+    once. Lengths are log-normal: few users have much, as in life.
+
+    Parameters
+    ----------
+    per_user
+        Median length of a history.
+    at_least
+        Shortest length; the longest is half the catalogue.
+    """
+    longest = data.n_items // 2
+    _checks.integer(at_least, "at_least", low=1, high=longest, why="half the items")
+    _checks.real(per_user, "per_user", low=at_least, high=longest)
+    rng = _rng(seed, _HISTORIES)
+    drawn = per_user * np.exp(HISTORY_SPREAD * rng.standard_normal(data.n_users))
+    length = np.clip(drawn.astype(np.int64), at_least, longest)
+    items = []
+    for block in _blocks(data.n_users):
+        utility = data.user_factors[block] @ data.item_factors.T
+        # In falling order of utility + Gumbel noise: successive draws without replacement.
+        order = np.argsort(np.log(rng.standard_exponential(utility.shape)) - utility, axis=1)
+        items += [row[:n] for row, n in zip(order, length[block], strict=True)]
+    user_id = np.repeat(np.arange(data.n_users), length)
+    begin = np.repeat(np.cumsum(length) - length, length)
+    return Interactions(
+        user_id, np.concatenate(items), np.arange(user_id.size) - begin, name="synthetic"
+    )
 
 
 def models(data: Catalogue, *, seed: int = 0) -> tuple[Model, ...]:

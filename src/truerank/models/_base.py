@@ -15,7 +15,6 @@ from truerank._checks import IntArray
 from truerank.errors import InputError
 from truerank.progress import Progress
 from truerank.scoring._ids import Ids
-from truerank.scoring._ids import plain as plain
 from truerank.scoring._scorer import Scorer
 from truerank.scoring.task import interactions
 
@@ -141,7 +140,7 @@ def _rows(
         )
         return Ids(kind, n).rows(ids, "train"), None, n
     if n_matrix is not None:
-        values = plain(more, f"{kind}_ids")
+        values = _checks.ids(more, f"{kind}_ids")
         Ids(kind, n_matrix, values)  # for its checks
         return ids, values, n_matrix
     values = _distinct(ids, f"{kind}_ids of train")
@@ -160,7 +159,7 @@ def _rows(
 
 def _distinct(ids: Any, name: str) -> npt.NDArray[Any]:
     """Distinct ids in order, int64 or strings."""
-    values = plain(ids, name)
+    values = _checks.ids(ids, name)
     ordered = np.sort(values if values.dtype.kind == "U" else _checks.whole_numbers(values, name))
     first = np.ones(ordered.size, dtype=np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])

@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truerank import tables
+from truerank import _checks, tables
 from truerank._checks import IntArray
 from truerank.errors import InputError
 from truerank.sampling import _ncf, streams
 from truerank.sampling._sizes import check_pools, sample_size_of
 from truerank.schemes import Scheme
-from truerank.scoring._ids import plain
 from truerank.scoring._scorer import Scorer
 from truerank.scoring.task import Task, prepare
 
@@ -133,10 +132,10 @@ class FrozenNegatives:
                 )
             lists = [np.asarray(part) for part in source.values("negatives").tolist()]
             found = cls(
-                plain(source.values("user_id"), "user_id"),
-                plain(source.values("item_id"), "item_id"),
+                _checks.ids(source.values("user_id"), "user_id"),
+                _checks.ids(source.values("item_id"), "item_id"),
                 _starts([part.size for part in lists]),
-                plain(np.concatenate(lists), "negatives"),
+                _checks.ids(np.concatenate(lists), "negatives"),
                 bool(card["replacement"]),
                 card["seed"],
                 dict(card["protocol"]),
@@ -254,7 +253,7 @@ def freeze(
         "training_items_left_out": train is not None,
     }
     return FrozenNegatives(
-        plain(task.user_id, "user_id"),
+        _checks.ids(task.user_id, "user_id"),
         scorer.item_ids.values(task.target),
         np.arange(task.n_rows + 1) * (size - 1),
         scorer.item_ids.values(items.ravel()),

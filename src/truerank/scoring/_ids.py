@@ -21,7 +21,7 @@ class Ids:
         if values is None:
             self.n_rows = n_rows
             return
-        self._values = plain(values, f"{kind}_ids")
+        self._values = _checks.ids(values, f"{kind}_ids")
         self.n_rows = int(self._values.size)
         if n_rows is not None and self.n_rows != n_rows:
             raise InputError(f"{kind}_ids has {self.n_rows} ids; there are {n_rows} {kind}s")
@@ -34,7 +34,7 @@ class Ids:
 
     def rows(self, ids: Any, where: str) -> IntArray:
         """Row numbers of ids; unknown ones are an InputError that says how many and which."""
-        given = plain(ids, f"{self.kind}_ids of {where}")
+        given = _checks.ids(ids, f"{self.kind}_ids of {where}")
         if self._values is None:
             rows = _checks.whole_numbers(given, f"{self.kind}_id of {where}")
             known = rows >= 0
@@ -65,22 +65,3 @@ class Ids:
     def values(self, rows: IntArray) -> npt.NDArray[Any]:
         """The ids of rows."""
         return rows if self._values is None else self._values[rows]
-
-
-def plain(values: Any, name: str) -> npt.NDArray[Any]:
-    """Ids as a 1-d array of integers or strings."""
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise InputError(f"{name} has shape {array.shape}; it must be one-dimensional")
-    if array.dtype.kind == "O":
-        items = array.tolist()
-        if any(item is None or item != item for item in items):
-            raise InputError(f"{name} has missing values")
-        if all(isinstance(item, str) for item in items):
-            return array.astype(np.str_)
-        return _checks.whole_numbers(array, name)
-    if array.dtype.kind == "f":
-        return _checks.whole_numbers(array, name)
-    if array.dtype.kind not in "iuUST":
-        raise InputError(f"{name} are of type {array.dtype}; they must be whole numbers or strings")
-    return array.astype(np.str_) if array.dtype.kind in "ST" else array
