@@ -83,7 +83,7 @@ $(BIN)/pip:
 
 .PHONY: $(LIBRARIES:%=adapter-%) $(PEERS:%=peer-%)
 $(LIBRARIES:%=adapter-%): adapter-%: $(ADAPTERS)/%/.stamp
-	$(ADAPTERS)/$*/bin/python -m pytest $(wildcard tests/adapters/test_$*.py tests/scoring/test_$*.py) $(if $(filter $*,$(PEERS)),tests/adapters/test_peers.py) $(ARGS)
+	$(ADAPTERS)/$*/bin/python -m pytest $(wildcard tests/adapters/test_$*.py tests/scoring/test_$*.py tests/models/test_$*_models.py) $(if $(filter $*,$(PEERS)),tests/adapters/test_peers.py) $(ARGS)
 
 $(PEERS:%=peer-%): peer-%: $(ADAPTERS)/%/.stamp
 	$(ADAPTERS)/$*/bin/python -m benchmarks peers --write $(ADAPTERS)/$*/peers.json

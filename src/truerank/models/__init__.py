@@ -1,4 +1,4 @@
-"""Models to evaluate, none of them deep: for demonstrations, reproductions and baselines.
+"""Models to evaluate: for demonstrations, reproductions and baselines.
 
 A model is a frozen set of hyper-parameters; ``fit`` takes interactions and returns a scorer::
 
@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from truerank.models._base import Model
 from truerank.models.als import ALS
+from truerank.models.cache import fit_cached
 from truerank.models.ease import EASE
 from truerank.models.ials import IALS, FittedFactors
 from truerank.models.item_knn import ItemKNN
+from truerank.models.multivae import MultiVAE
+from truerank.models.neumf import NeuMF
 from truerank.models.popularity import Popularity
 
 __all__ = [
@@ -22,5 +25,8 @@ __all__ = [
     "FittedFactors",
     "ItemKNN",
     "Model",
+    "MultiVAE",
+    "NeuMF",
     "Popularity",
+    "fit_cached",
 ]

@@ -68,6 +68,13 @@ class Torch(Scorer):
         self.device = device_of(module) if device is None else device
         self._score_all = score_all
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the library itself, which cannot be pickled."""
+        return {name: value for name, value in self.__dict__.items() if name != "_torch"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _torch=_import_torch())
+
     def score(self, users: IntArray, items: IntArray) -> FloatArray:
         users, items = np.asarray(users), np.asarray(items)
         pairs = np.repeat(users, items.shape[1]), items.ravel()

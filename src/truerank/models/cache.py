@@ -1,0 +1,107 @@
+"""Fitted models kept on disk, found again by the content of what they were fitted from."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import inspect
+import os
+import pickle
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from truerank import _checks, tables
+from truerank.errors import InputError
+from truerank.models._base import Fitted, Interactions, Model, read
+from truerank.progress import Progress
+
+_FORMAT = "truerank-model-1"
+
+
+def fit_cached(
+    model: Model[Fitted],
+    train: Any,
+    *,
+    folder: str | os.PathLike[str],
+    user_ids: Any = None,
+    item_ids: Any = None,
+    n_users: int | None = None,
+    n_items: int | None = None,
+    seed: int = 0,
+    progress: Progress = None,
+) -> Fitted:
+    """``model.fit(train, ...)``, or what it gave when it was asked the same before.
+
+    The same is: the model's class, its code, its hyper-parameters, the interactions (in any order
+    of rows), the ids, and the seed. A change of the libraries that a model uses is not noticed.
+
+    Parameters
+    ----------
+    folder
+        Where fitted models are kept, one file each; it is made if need be. The files are pickles:
+        read none that you do not trust.
+    """
+    if not isinstance(model, Model):
+        raise InputError(f"model is a {type(model).__name__}; it must be a model of truerank")
+    _checks.integer(seed, "seed", low=0, high=2**63 - 1)
+    data = read(train, user_ids=user_ids, item_ids=item_ids, n_users=n_users, n_items=n_items)
+    place = Path(folder)
+    path = place / f"{type(model).__name__}-{content_hash(model, data, seed)}.pickle"
+    kept = _load(path)
+    if kept is not None:
+        return kept  # type: ignore[no-any-return]
+    fitted = model._fit(data, seed=seed, progress=progress)
+    place.mkdir(parents=True, exist_ok=True)
+    with tables.replacing(path) as temporary, temporary.open("wb") as file:
+        pickle.dump((_FORMAT, fitted), file, protocol=5)
+    return fitted
+
+
+def content_hash(model: Model[Any], data: Interactions, seed: int) -> str:
+    """32 hexadecimal digits for a model, what it learns from, and the seed."""
+    kind = type(model)
+    settings = dataclasses.asdict(model) if dataclasses.is_dataclass(model) else vars(model)
+    digest = hashlib.sha256()
+    for text in (_FORMAT, kind.__module__, kind.__qualname__, repr(sorted(settings.items()))):
+        digest.update(f"{len(text)}:{text}".encode())
+    for part in (_code(kind), repr((seed, data.matrix.shape)).encode()):
+        digest.update(hashlib.sha256(part).digest())
+    for array in (data.matrix.indptr, data.matrix.indices, data.user_ids, data.item_ids):
+        digest.update(_array_hash(array))
+    return digest.hexdigest()[:32]
+
+
+def _code(kind: type) -> bytes:
+    """The source of the modules that a model's classes stand in; nothing if there is none."""
+    sources = []
+    for base in kind.__mro__:
+        try:
+            sources.append(inspect.getsource(sys.modules[base.__module__]))
+        except (OSError, TypeError, KeyError):  # built-in, or typed at a prompt
+            continue
+    return "\0".join(sources).encode()
+
+
+def _array_hash(array: Any) -> bytes:
+    if array is None:
+        return hashlib.sha256(b"none").digest()
+    if array.dtype.kind == "U":  # strings as such, whatever room each has
+        raw = "\0".join(array.tolist()).encode()
+    else:
+        raw = np.ascontiguousarray(array, dtype=np.int64).tobytes()
+    return hashlib.sha256(array.dtype.kind.encode() + raw).digest()
+
+
+def _load(path: Path) -> Any:
+    """The fitted model in a file; None if there is none, or it cannot be read any more."""
+    try:
+        with path.open("rb") as file:
+            format, fitted = pickle.load(file)
+    except FileNotFoundError:
+        return None
+    except Exception:  # cut off, or from another version: pickles fail in many ways
+        return None
+    return fitted if format == _FORMAT else None
