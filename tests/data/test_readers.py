@@ -241,3 +241,16 @@ def test_splits_from_folders(tmp_path: Path) -> None:
     write(tmp_path, "test.csv", "1,30\n")
     with pytest.raises(InputError, match=r"several test files: test\.csv, test\.txt"):
         tr.data.read_split(tmp_path)
+
+
+@pytest.mark.parametrize(("name", "separator"), [("a.csv.gz", ","), ("a.txt.gz", " ")])
+def test_damaged_compression(tmp_path: Path, name: str, separator: str) -> None:
+    rows = "".join(f"{user}{separator}{user**3}\n" for user in range(5000))
+    assert len(tr.data.read(write(tmp_path, name, rows))) == 5000
+    whole = gzip.compress(rows.encode())
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 0xFF
+    for content in (b"no gzip", whole[: len(whole) // 2], bytes(flipped)):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(InputError, match=rf"{name} (cannot be read|is not a readable)"):
+            tr.data.read(tmp_path / name)

@@ -6,6 +6,7 @@ import csv
 import gzip
 import itertools
 import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -274,7 +275,7 @@ def _lines(path: Path) -> Iterator[Iterator[str]]:
     try:
         with open_text(path, "rt", encoding="utf-8-sig") as lines:
             yield iter(lines)
-    except (UnicodeDecodeError, OSError, EOFError) as error:
+    except (UnicodeDecodeError, OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path} cannot be read as UTF-8 text: {error}") from None
 
 
