@@ -12,9 +12,12 @@ if TYPE_CHECKING:
     from truerank.errors import InputError
     from truerank.estimates import Estimate, Estimates, estimate
     from truerank.evaluation import Evaluation, evaluate
+    from truerank.inference.compare import compare
+    from truerank.inference.comparison import Comparison
     from truerank.inference.translate import translate
     from truerank.inference.translation import Translation
     from truerank.metrics import Metric
+    from truerank.paired import PairedCounts
     from truerank.sampling import adaptive_counts, sampled_counts
     from truerank.scoring.exact import exact_counts, exact_ranks
 
@@ -22,15 +25,18 @@ __version__ = "0.1.0"
 
 # Public name -> the module that holds it (None: the name is a module). Loaded on first use.
 _PUBLIC: dict[str, str | None] = {
+    "Comparison": "inference.comparison",
     "Estimate": "estimates",
     "Estimates": "estimates",
     "Evaluation": "evaluation",
     "InputError": "errors",
     "Metric": "metrics",
+    "PairedCounts": "paired",
     "RankCounts": "counts",
     "Translation": "inference.translation",
     "adaptive_counts": "sampling",
     "audit": "auditing",
+    "compare": "inference.compare",
     "data": None,
     "estimate": "estimates",
     "estimators": None,
@@ -48,16 +54,19 @@ _PUBLIC: dict[str, str | None] = {
 }
 
 __all__ = [
+    "Comparison",
     "Estimate",
     "Estimates",
     "Evaluation",
     "InputError",
     "Metric",
+    "PairedCounts",
     "RankCounts",
     "Translation",
     "__version__",
     "adaptive_counts",
     "audit",
+    "compare",
     "data",
     "estimate",
     "estimators",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,7 +38,8 @@ def sample_sizes(sample_size: Any, num_negatives: Any, n_rows: int) -> IntArray:
     return _checks.per_row(num_negatives, "num_negatives", n_rows) + 1
 
 
-def warn_if_replacement_matters(size: IntArray, pool: IntArray) -> None:
+def warn_if_replacement_matters(size: IntArray, pool: IntArray, *, depth: int = 0) -> None:
+    """Where the caller of the caller (and ``depth`` more) is told."""
     if (size * _REPLACEMENT_MATTERS > pool).any():
         row = int(np.argmax(size / pool))
         warnings.warn(
@@ -44,7 +47,7 @@ def warn_if_replacement_matters(size: IntArray, pool: IntArray) -> None:
             "replacement is not said; taken as drawn with replacement. Say replacement=True or "
             "replacement=False.",
             AssumptionWarning,
-            stacklevel=3,
+            stacklevel=3 + depth,
         )
 
 
@@ -174,3 +177,83 @@ def target_weights(user: IntArray | None, n_rows: int, targets: str) -> tuple[Fl
     else:
         per_user = np.ones(count.size)
     return per_user[group], float(count.size)
+
+
+@dataclass(frozen=True)
+class Units:
+    """Ranks ready to be counted, one a user or a (user, target): arrays of shape (n_units,).
+
+    ``row`` is the first of the given rows that each comes from; ``n_users`` None where weights
+    were given, whose sum it is then.
+    """
+
+    scheme: Scheme
+    row: IntArray
+    n_items: IntArray
+    sample_size: IntArray
+    sampled_rank: IntArray
+    weight: FloatArray
+    n_users: float | None
+
+
+def units(
+    ranks: Any,
+    *,
+    n_items: Any,
+    sample_size: Any = None,
+    num_negatives: Any = None,
+    replacement: bool | None = None,
+    ladder: Iterable[int] | None = None,
+    hits: int | Sequence[int] = 1,
+    user_ids: Any = None,
+    item_ids: Any = None,
+    weights: Any = None,
+    targets: str = "recall",
+) -> Units:
+    """Ranks as given, checked, with repeated draws combined: see `RankCounts.from_ranks`."""
+    if targets not in TARGETS:
+        raise _checks.unknown("targets weighting", targets, TARGETS)
+    if weights is not None and targets != "recall":
+        raise InputError(f"targets is {targets!r} and weights are given: drop one of them")
+    rank = _checks.whole_numbers(ranks, "sampled_rank")
+    size = sample_sizes(sample_size, num_negatives, rank.size)
+    pool = pool_sizes(n_items, rank.size)
+    scheme = Scheme(
+        replacement=True if replacement is None else replacement,
+        ladder=() if ladder is None else ladder,  # type: ignore[arg-type]
+        hits=hits,  # type: ignore[arg-type]
+    )
+    check_outcomes(scheme, pool, size, rank)
+    weight = None if weights is None else row_weights(weights, rank.size)
+    user = None if user_ids is None else codes(user_ids, "user_ids", rank.size)
+    if item_ids is not None and user is None:
+        raise InputError("item_ids is given without user_ids; targets belong to users")
+    row = np.arange(rank.size)
+    if user is not None:
+        unit = user
+        if item_ids is not None:
+            item = codes(item_ids, "item_ids", rank.size)
+            unit = np.unique(user * (item.max() + 1) + item, return_inverse=True)[1]
+        row, pool, size, rank = combine_draws(scheme, unit, pool, size, rank)
+        user = user[row]
+        weight = None if weight is None else same_weight(weight, unit, row)
+    if replacement is None:
+        warn_if_replacement_matters(size, pool, depth=1)
+    n_users = None
+    if weight is None:
+        weight, n_users = target_weights(user, rank.size, targets)
+    return Units(scheme, row, pool, size, rank, weight, n_users)
+
+
+def add_up(key: Sequence[IntArray], weight: FloatArray) -> tuple[list[IntArray], FloatArray]:
+    """The distinct rows of the columns ``key``, sorted, and the sums of their weights above 0."""
+    order = np.lexsort(key[::-1])
+    key = [column[order] for column in key]
+    new = np.ones(order.size, dtype=bool)
+    new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in key])
+    starts = np.flatnonzero(new)
+    total = np.add.reduceat(weight[order], starts) if starts.size else np.empty(0)
+    starts, total = starts[total > 0], total[total > 0]
+    if not starts.size:
+        raise InputError("all weights are 0; there is nothing to count")
+    return [column[starts] for column in key], total

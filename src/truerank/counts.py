@@ -102,38 +102,27 @@ class RankCounts:
             How several targets of a user are weighted: ``"recall"`` (1/targets, a mean over
             them), ``"ndcg"`` (1/ideal DCG) or ``"precision"`` (1 each). Not with ``weights``.
         """
-        if targets not in _ranks.TARGETS:
-            raise _checks.unknown("targets weighting", targets, _ranks.TARGETS)
-        if weights is not None and targets != "recall":
-            raise InputError(f"targets is {targets!r} and weights are given: drop one of them")
-        rank = _checks.whole_numbers(ranks, "sampled_rank")
-        size = _ranks.sample_sizes(sample_size, num_negatives, rank.size)
-        pool = _ranks.pool_sizes(n_items, rank.size)
-        scheme = Scheme(
-            replacement=True if replacement is None else replacement,
-            ladder=() if ladder is None else ladder,  # type: ignore[arg-type]
-            hits=hits,  # type: ignore[arg-type]
+        units = _ranks.units(
+            ranks,
+            n_items=n_items,
+            sample_size=sample_size,
+            num_negatives=num_negatives,
+            replacement=replacement,
+            ladder=ladder,
+            hits=hits,
+            user_ids=user_ids,
+            item_ids=item_ids,
+            weights=weights,
+            targets=targets,
         )
-        _ranks.check_outcomes(scheme, pool, size, rank)
-        weight = None if weights is None else _ranks.row_weights(weights, rank.size)
-        user = None if user_ids is None else _ranks.codes(user_ids, "user_ids", rank.size)
-        if item_ids is not None and user is None:
-            raise InputError("item_ids is given without user_ids; targets belong to users")
-        if user is not None:
-            unit = user
-            if item_ids is not None:
-                item = _ranks.codes(item_ids, "item_ids", rank.size)
-                unit = np.unique(user * (item.max() + 1) + item, return_inverse=True)[1]
-            first, pool, size, rank = _ranks.combine_draws(scheme, unit, pool, size, rank)
-            user = user[first]
-            weight = None if weight is None else _ranks.same_weight(weight, unit, first)
-        if replacement is None:
-            _ranks.warn_if_replacement_matters(size, pool)
-        n_users = None
-        if weight is None:
-            weight, n_users = _ranks.target_weights(user, rank.size, targets)
         return cls._build(
-            [scheme], np.zeros(rank.size, dtype=np.int64), pool, size, rank, weight, n_users=n_users
+            [units.scheme],
+            np.zeros(units.row.size, dtype=np.int64),
+            units.n_items,
+            units.sample_size,
+            units.sampled_rank,
+            units.weight,
+            n_users=units.n_users,
         )
 
     @classmethod
@@ -205,36 +194,7 @@ class RankCounts:
         options: dict[str, Any],
         **given: Any,
     ) -> RankCounts:
-        if {*_KEY, "weight"} <= set(source.columns):
-            raise InputError(
-                f"{source.name} holds outcomes already counted, not ranks: RankCounts.load reads "
-                "what RankCounts.save wrote"
-            )
-        models = _column(source, "model", columns)
-        if models is not None and (n_models := len(set(map(str, models.tolist())))) > 1:
-            raise InputError(
-                f"{source.name} holds {n_models} models; count each on its own: "
-                "RankCounts.by_model, or --by model on the command line"
-            )
-        ranks = _column(source, "sampled_rank", columns)
-        if ranks is None:
-            raise source.missing("rank", "sampled_rank")
-        for name in _DESIGN:
-            found = _column(source, name, columns)
-            if found is not None and given[name] is not None:
-                raise InputError(
-                    f"{name} is given as {given[name]!r} and is a column of {source.name}: "
-                    "drop one of them"
-                )
-            given[name] = found if found is not None else given[name]
-        if given["n_items"] is None:
-            raise InputError(f"n_items is neither given nor a column of {source.name}")
-        identities: dict[str, Any] = {
-            f"{name}s": _column(source, name, columns) for name in ("user_id", "item_id", "weight")
-        }
-        if identities["user_ids"] is None:  # an item without its user tells nothing
-            identities["item_ids"] = None
-        return cls.from_ranks(ranks, **given, **identities, **options)
+        return cls.from_ranks(**table_ranks(source, columns, **given), **options)
 
     @classmethod
     def from_outcomes(
@@ -291,18 +251,10 @@ class RankCounts:
         key = [code, n_items, sample_size, sampled_rank, group]
         n_users = float(weight.sum()) if n_users is None else float(n_users)
         squared = float(weight @ weight) if squared_weight is None else float(squared_weight)
-        order = np.lexsort(key[::-1])
-        key = [column[order] for column in key]
-        new = np.ones(order.size, dtype=bool)
-        new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in key])
-        starts = np.flatnonzero(new)
-        total = np.add.reduceat(weight[order], starts) if starts.size else np.empty(0)
-        starts, total = starts[total > 0], total[total > 0]
-        if not starts.size:
-            raise InputError("all weights are 0; there is nothing to count")
+        kept_key, total = _ranks.add_up(key, weight)
         for name, value in (("n_users", n_users), ("squared_weight", squared)):
             _checks.real(value, name, low=0.0, open_low=True)
-        code, pool, size, rank, group = (column[starts] for column in key)
+        code, pool, size, rank, group = kept_key
         used = np.unique(code)
         code = np.searchsorted(used, code).astype(np.int64)
         for array in (code, pool, size, rank, group, total):
@@ -535,6 +487,45 @@ _DESIGN = ("n_items", "sample_size", "num_negatives")
 def is_saved(path: Any) -> bool:
     """Whether ``path`` is a Parquet file that :meth:`RankCounts.save` wrote."""
     return _FORMAT_KEY in tables.parquet_metadata(Path(path))
+
+
+def table_ranks(
+    source: tables.Table, columns: Mapping[str, str] | None, **given: Any
+) -> dict[str, Any]:
+    """The ranks of a table of one model, as arguments of :meth:`RankCounts.from_ranks`.
+
+    ``given`` are ``n_items``, ``sample_size`` and ``num_negatives``, None where unsaid.
+    """
+    if {*_KEY, "weight"} <= set(source.columns):
+        raise InputError(
+            f"{source.name} holds outcomes already counted, not ranks: RankCounts.load reads "
+            "what RankCounts.save wrote"
+        )
+    models = _column(source, "model", columns)
+    if models is not None and (n_models := len(set(map(str, models.tolist())))) > 1:
+        raise InputError(
+            f"{source.name} holds {n_models} models; count each on its own: "
+            "RankCounts.by_model, or --by model on the command line"
+        )
+    ranks = _column(source, "sampled_rank", columns)
+    if ranks is None:
+        raise source.missing("rank", "sampled_rank")
+    for name in _DESIGN:
+        found = _column(source, name, columns)
+        if found is not None and given[name] is not None:
+            raise InputError(
+                f"{name} is given as {given[name]!r} and is a column of {source.name}: "
+                "drop one of them"
+            )
+        given[name] = found if found is not None else given[name]
+    if given["n_items"] is None:
+        raise InputError(f"n_items is neither given nor a column of {source.name}")
+    identities: dict[str, Any] = {
+        f"{name}s": _column(source, name, columns) for name in ("user_id", "item_id", "weight")
+    }
+    if identities["user_ids"] is None:  # an item without its user tells nothing
+        identities["item_ids"] = None
+    return {"ranks": ranks, **given, **identities}
 
 
 def _replicates(replicate: Any, n_rows: int) -> IntArray:

@@ -224,7 +224,7 @@ def estimate(
     options = _interval_options(counts, confidence, target, population)
     chosen = estimators.get(estimator)
     wanted = metrics_module.parse(metrics, k=k)
-    _check(wanted, chosen, counts, plug_in)
+    estimators.check(wanted, chosen, counts, plug_in)
     outcomes = counts.pooled()
     fit = chosen.fit(outcomes, metrics=wanted, support=support, plug_in=plug_in)
     naive = estimators.Naive().fit(outcomes, metrics=wanted, support=support, plug_in="plain")
@@ -258,24 +258,6 @@ def _interval_options(
         return None
     asked = {"confidence": check_confidence(confidence), "target": target}
     return {**asked, "population": population}
-
-
-def _check(
-    wanted: tuple[Metric, ...], estimator: Estimator, counts: RankCounts, plug_in: str
-) -> None:
-    largest = int(counts.n_items.max())
-    for metric in wanted:
-        if metric.k is not None and metric.k > largest:
-            raise InputError(
-                f"k is {metric.k} in {metric.key}; the largest pool has {largest} items"
-            )
-        if not estimator.supports(metric):
-            raise InputError(
-                f"estimator {estimator.name!r} is not defined for {metric.key}; it gives recall "
-                "and precision only"
-            )
-    if plug_in not in ("plain", "posterior"):
-        raise InputError(f"plug_in is {plug_in!r}; it must be 'plain' or 'posterior'")
 
 
 def _result(

@@ -107,6 +107,8 @@ def read(source: Any, *, name: str = "table") -> Table:
     """
     import narwhals as nw
 
+    if isinstance(source, Table):
+        return source
     if isinstance(source, (str, os.PathLike)):
         name, source = str(source), _read_file(Path(source))
     try:

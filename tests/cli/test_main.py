@@ -9,7 +9,7 @@ import pytest
 
 import truerank
 from truerank import cli
-from truerank.cli import demo, estimate, translate
+from truerank.cli import compare, demo, estimate, translate
 from truerank.cli import map as map_
 
 
@@ -36,6 +36,7 @@ def test_help_lists_the_commands(run: Any, arguments: list[str]) -> None:
 @pytest.mark.parametrize(
     ("command", "text"),
     [
+        ("compare", compare.HELP),
         ("demo", demo.HELP),
         ("estimate", estimate.HELP),
         ("map", map_.HELP),

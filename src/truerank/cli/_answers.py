@@ -54,12 +54,16 @@ def parse_metrics(names: Sequence[str] | None, k: tuple[int, ...] | None) -> tup
     from truerank.metrics import parse
 
     if names:
-        # "recall@1,5,ndcg@10" is two: a comma before a letter starts a new metric.
-        return parse([one for name in names for one in re.split(r",\s*(?=[A-Za-z])", name)], k=k)
+        return parse(split_metrics(names), k=k)
     if k is None:
         return parse(DEFAULT_METRICS)
     cut = [name.partition("@")[0] for name in DEFAULT_METRICS if "@" in name]
     return parse([*parse(cut, k=k), *(name for name in DEFAULT_METRICS if "@" not in name)])
+
+
+def split_metrics(names: Sequence[str]) -> list[str]:
+    """``["recall@1,5,ndcg@10"]`` as two: a comma before a letter starts a new metric."""
+    return [one for name in names for one in re.split(r",\s*(?=[A-Za-z])", name)]
 
 
 def parse_estimators(names: Sequence[str] | None) -> dict[str, Estimator]:

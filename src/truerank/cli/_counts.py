@@ -35,7 +35,7 @@ class Design:
 
 def read(files: Sequence[Path], design: Design) -> RankCounts:
     """The counts of the files, all of one model, added up."""
-    _check_files(files, design)
+    check_files(files, design)
     if len(files) > 1:
         _check_one_model(files, design)
     counts = [_read_file(path, design) for path in files]
@@ -44,9 +44,9 @@ def read(files: Sequence[Path], design: Design) -> RankCounts:
 
 def read_by(files: Sequence[Path], design: Design, by: str) -> dict[str, RankCounts]:
     """The counts of each value of the column ``by``, over all files; "file": of each file."""
-    _check_files(files, design)
+    check_files(files, design)
     if by == BY_FILE:
-        return {name: _read_file(path, design) for name, path in _names(files).items()}
+        return {name: _read_file(path, design) for name, path in names(files).items()}
     found: dict[str, RankCounts] = {}
     for path in files:
         for name, counts in _split_file(path, design, by).items():
@@ -77,7 +77,7 @@ def _split_file(path: Path, design: Design, by: str) -> dict[str, RankCounts]:
         return RankCounts.by_model(path, by=column, **design.said())
 
 
-def _check_files(files: Sequence[Path], design: Design) -> None:
+def check_files(files: Sequence[Path], design: Design) -> None:
     """Nothing counts twice, and no option is without effect."""
     from truerank.counts import is_saved
 
@@ -110,7 +110,7 @@ def _check_one_model(files: Sequence[Path], design: Design) -> None:
         )
 
 
-def _names(files: Sequence[Path]) -> dict[str, Path]:
+def names(files: Sequence[Path]) -> dict[str, Path]:
     """Files by their short names if these differ, else by their paths."""
     short = {
         path.with_suffix("").stem if path.suffix == ".gz" else path.stem: path for path in files

@@ -49,6 +49,34 @@ Replacement = Annotated[
         rich_help_panel=SAMPLES,
     ),
 ]
+Ladder = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ladder",
+        metavar="SIZES",
+        help="Adaptive samples: the sizes a user may end with, as in 100,200,400.",
+        rich_help_panel=SAMPLES,
+    ),
+]
+Hits = Annotated[
+    int | None,
+    typer.Option(
+        "--hits",
+        metavar="N",
+        help="Adaptive samples: negatives above the target that end the sampling. Unsaid: 1.",
+        rich_help_panel=SAMPLES,
+    ),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--columns",
+        metavar="OURS=YOURS",
+        help="A column under another name: sampled_rank=pos. Ours: sampled_rank, sample_size, "
+        "num_negatives, n_items, user_id, item_id, weight, model.",
+        rich_help_panel=SAMPLES,
+    ),
+]
 Json = Annotated[
     bool, typer.Option("--json", help="Print JSON and nothing else.", rich_help_panel=OUTPUT)
 ]

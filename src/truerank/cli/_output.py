@@ -26,6 +26,7 @@ _OPTIONS = (
     (r"\breplacement=False\b", "--no-replacement"),
     (r"\bnum_negatives=(\d+)", r"--num-negatives \1"),
     (r"\bcolumns=(?!\w)", "--columns"),
+    (r"\bunpaired=True\b", "--unpaired"),
     (r"\bn_items is neither\b", "--n-items is neither"),
     (r"\bsample_size and num_negatives:", "--sample-size and --num-negatives:"),
 )

@@ -21,9 +21,11 @@ from truerank.cli._answers import (
 from truerank.cli._options import (
     ANSWERS,
     OUTPUT,
-    SAMPLES,
+    Columns,
     Csv,
+    Hits,
     Json,
+    Ladder,
     NItems,
     NumNegatives,
     Replacement,
@@ -60,34 +62,9 @@ def estimate(
     sample_size: SampleSize = None,
     num_negatives: NumNegatives = None,
     replacement: Replacement = None,
-    ladder: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--ladder",
-            metavar="SIZES",
-            help="Adaptive samples: the sizes a user may end with, as in 100,200,400.",
-            rich_help_panel=SAMPLES,
-        ),
-    ] = None,
-    hits: Annotated[
-        int | None,
-        typer.Option(
-            "--hits",
-            metavar="N",
-            help="Adaptive samples: negatives above the target that end the sampling. Unsaid: 1.",
-            rich_help_panel=SAMPLES,
-        ),
-    ] = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--columns",
-            metavar="OURS=YOURS",
-            help="A column under another name: sampled_rank=pos. Ours: sampled_rank, sample_size, "
-            "num_negatives, n_items, user_id, item_id, weight, model.",
-            rich_help_panel=SAMPLES,
-        ),
-    ] = None,
+    ladder: Ladder = None,
+    hits: Hits = None,
+    columns: Columns = None,
     estimator: Estimators = None,
     metrics: Metrics = None,
     k: Cuts = None,

@@ -6,10 +6,12 @@ By name (``"mle"``), by name with options (``"bv(gamma=0.1)"``) or as objects (`
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
 from truerank import _checks
+from truerank.counts import RankCounts
 from truerank.errors import InputError
 from truerank.estimators._base import Estimator, Fit
 from truerank.estimators._posterior import Component, Posterior
@@ -21,6 +23,7 @@ from truerank.estimators.mle import MLE, WMLE
 from truerank.estimators.naive import Naive
 from truerank.estimators.rank_estimate import RankEstimate
 from truerank.estimators.smooth import Smooth
+from truerank.metrics import Metric
 
 # Name -> the estimator and the options that the name fixes.
 REGISTRY: dict[str, tuple[type[Estimator], dict[str, Any]]] = {
@@ -55,6 +58,7 @@ __all__ = [
     "Posterior",
     "RankEstimate",
     "Smooth",
+    "check",
     "describe",
     "get",
 ]
@@ -82,6 +86,23 @@ def get(estimator: str | Estimator) -> Estimator:
         return kind(**fixed, **options)
     except (TypeError, AttributeError) as error:
         raise InputError(f"estimator {estimator!r}: {error}") from None
+
+
+def check(wanted: Iterable[Metric], estimator: Estimator, counts: RankCounts, plug_in: str) -> None:
+    """Raise if the metrics cannot be estimated from these counts by this estimator."""
+    largest = int(counts.n_items.max())
+    for metric in wanted:
+        if metric.k is not None and metric.k > largest:
+            raise InputError(
+                f"k is {metric.k} in {metric.key}; the largest pool has {largest} items"
+            )
+        if not estimator.supports(metric):
+            raise InputError(
+                f"estimator {estimator.name!r} is not defined for {metric.key}; it gives recall "
+                "and precision only"
+            )
+    if plug_in not in ("plain", "posterior"):
+        raise InputError(f"plug_in is {plug_in!r}; it must be 'plain' or 'posterior'")
 
 
 def describe(estimator: Estimator) -> str:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from truerank import progress as _progress
-from truerank._checks import FloatArray, IntArray
+from truerank._checks import FloatArray
 from truerank.counts import RankCounts
 from truerank.estimators import Estimator, Fit
-from truerank.inference.redraw import Posterior, Users, distinct
+from truerank.inference.redraw import Posterior, Users, distinct, occurrences
 from truerank.metrics import Metric
 from truerank.progress import Progress
 from truerank.support import Support
@@ -159,7 +159,7 @@ def _of_refits(
         drawn = [people.evaluate(rng) for people in users for _ in range(each)]
         outcomes, row = distinct(users[0].schemes, np.concatenate(drawn, axis=1))
         table = np.repeat(np.arange(len(drawn)), users[0].n_users)
-        weight = _weights(table, row, (len(drawn), outcomes.n_outcomes))
+        weight = occurrences(table, row, (len(drawn), outcomes.n_outcomes))
         found = estimator.refit(outcomes, weight, metrics=metrics, support=support, plug_in=plug_in)
         return found.reshape(len(users), each, -1)
 
@@ -226,9 +226,3 @@ def _jackknife(
     share = 1.0 - weight.sum(axis=1) / counts.total_weight
     pull = (values[-1] - values[:-1]) * ((1.0 - share) / share)[:, None]
     return np.asarray(values[-1] + pull[np.searchsorted(groups, counts.replicate)])
-
-
-def _weights(table: IntArray, row: IntArray, shape: tuple[int, int]) -> FloatArray:
-    """How often each outcome occurs in each table."""
-    flat = np.bincount(table * shape[1] + row, minlength=shape[0] * shape[1])
-    return flat.reshape(shape).astype(np.float64)

@@ -111,14 +111,19 @@ def intervals(
         drawn *= max(0.0, 1.0 - counts.n_users / population)
     z = normal_quantile(0.5 + check_confidence(confidence) / 2.0)
     return [
-        _interval(fit.values[metric.key], law, at, z, drawn, metric)
+        interval_of(fit.values[metric.key], law, at, z, drawn, metric)
         for at, metric in enumerate(metrics)
     ]
 
 
-def _interval(
+def interval_of(
     value: float, law: ErrorLaw, at: int, z: float, drawn: float, metric: Metric
 ) -> Interval:
+    """The interval of ``z`` standard errors for the metric at ``at`` of ``law``.
+
+    ``drawn`` is the share of the users' own variance that counts: 0 for these users, 1 for an
+    endless population.
+    """
     shown = np.hypot(law.negatives[at], law.users[at] * np.sqrt(drawn))
     bias, blur = float(law.bias[at]), float(law.blur[at])
     hidden = np.hypot(bias, blur)

@@ -80,6 +80,12 @@ def distinct(schemes: tuple[Scheme, ...], found: IntArray) -> tuple[RankCounts, 
     return sum(parts[1:], parts[0]), row
 
 
+def occurrences(table: IntArray, row: IntArray, shape: tuple[int, int]) -> FloatArray:
+    """How often each row occurs in each table, ``shape`` being (n_tables, n_rows)."""
+    flat = np.bincount(table * shape[1] + row, minlength=shape[0] * shape[1])
+    return flat.reshape(shape).astype(np.float64)
+
+
 class Posterior:
     """The users of ``counts``, with global ranks by their outcomes and ``law``."""
 

@@ -1,0 +1,297 @@
+"""``truerank compare``: which of several models is better, and how sure that is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from truerank.cli import _counts, _output
+from truerank.cli._answers import split_metrics
+from truerank.cli._options import (
+    ANSWERS,
+    Columns,
+    Csv,
+    Hits,
+    Json,
+    Ladder,
+    NItems,
+    NumNegatives,
+    Replacement,
+    SampleSize,
+    integers,
+    pairs,
+)
+from truerank.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from truerank.inference.comparison import Comparison
+
+# One line a paragraph: some versions of typer keep line breaks, some do not.
+HELP = """Which model is better on the whole catalogue, and how sure is that?
+
+Files hold the sampled (or exact) ranks of a model each; or one file holds all, with a column \
+model. With a column user_id, models are compared user by user, which is sharper: best of all if \
+every model was ranked among the same negatives.
+
+\b
+truerank compare ease.csv als.csv --n-items 3706 --sample-size 100
+truerank compare all.parquet --by model -m recall@10,ndcg@10
+truerank compare ease.parquet als.parquet knn.parquet --baseline knn
+truerank compare a.parquet b.parquet --target population --tests
+
+For these users: would a full evaluation of the very same users say so? For the population: would \
+new users say so, too? The latter takes more.
+"""
+
+
+def compare(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE",
+            help="Ranks (.csv, .tsv, .parquet, also .gz), one row a user with columns rank and, to "
+            "pair users, user_id; or counts saved by truerank. A model each, named by the file.",
+            show_default=False,
+        ),
+    ],
+    n_items: NItems = None,
+    sample_size: SampleSize = None,
+    num_negatives: NumNegatives = None,
+    replacement: Replacement = None,
+    ladder: Ladder = None,
+    hits: Hits = None,
+    columns: Columns = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            metavar="COLUMN",
+            help="One file holds all models: the column that tells them apart. Unsaid, with a "
+            "single file: model.",
+            rich_help_panel=ANSWERS,
+        ),
+    ] = None,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric",
+            "-m",
+            metavar="NAME@K",
+            help="recall (hr), precision, ndcg, ap (mrr), auc. Unsaid: ndcg@10. Repeatable.",
+            rich_help_panel=ANSWERS,
+        ),
+    ] = None,
+    estimator: Annotated[
+        str,
+        typer.Option(
+            "--estimator",
+            "-e",
+            metavar="NAME",
+            help="As in truerank estimate.",
+            rich_help_panel=ANSWERS,
+        ),
+    ] = "smooth",
+    target: Annotated[
+        str,
+        typer.Option(
+            "--target",
+            metavar="these-users|population",
+            help="Whom the answer is for.",
+            rich_help_panel=ANSWERS,
+        ),
+    ] = "these-users",
+    confidence: Annotated[
+        float,
+        typer.Option("--confidence", metavar="P", help="Of intervals.", rich_help_panel=ANSWERS),
+    ] = 0.95,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline",
+            metavar="MODEL",
+            help="Compare all with this model instead of every pair.",
+            rich_help_panel=ANSWERS,
+        ),
+    ] = None,
+    unpaired: Annotated[
+        bool,
+        typer.Option(
+            "--unpaired",
+            help="Compare as if each model had users of its own.",
+            rich_help_panel=ANSWERS,
+        ),
+    ] = False,
+    tests: Annotated[
+        bool,
+        typer.Option(
+            "--tests",
+            help="Show the z- or t-test, and for paired users the sign test and Wilcoxon's.",
+            rich_help_panel=ANSWERS,
+        ),
+    ] = False,
+    json_: Json = False,
+    csv_: Csv = False,
+) -> None:
+    """Run ``truerank compare``."""
+    kind = _output.output_format(json_=json_, csv_=csv_)
+    design = _counts.Design(
+        n_items=n_items,
+        sample_size=sample_size,
+        num_negatives=num_negatives,
+        replacement=replacement,
+        ladder=integers(ladder, "--ladder"),
+        hits=hits,
+        columns=pairs(columns, "--columns"),
+    )
+    _counts.check_files(files, design)
+    models, options = _models(files, by, design)
+    from truerank.inference.compare import compare as run
+    from truerank.metrics import parse
+
+    found = [
+        run(
+            models,
+            metric,
+            estimator=estimator,
+            confidence=confidence,
+            target=target,
+            baseline=baseline,
+            unpaired=unpaired,
+            **options,
+        )
+        for metric in parse(split_metrics(metrics or ["ndcg@10"]))
+    ]
+    if kind == "json":
+        content = [{"verdict": one.verdict, **asdict(one)} for one in found]
+        _output.emit(_output.to_json({"comparisons": _finite(content)}))
+    elif kind == "csv":
+        rows = [row for one in found for row in one.to_dict()]
+        for row in rows:
+            del row["tests"]
+        _output.emit(_output.to_csv(rows))
+    else:
+        _output.emit(_output.to_text(lambda console: _draw(console, found, tests)))
+
+
+def _models(
+    files: Sequence[Path], by: str | None, design: _counts.Design
+) -> tuple[Any, dict[str, Any]]:
+    """Files by model, or the one that holds all, and the options that tables need."""
+    options = design.said()
+    if by is None and len(files) > 1:
+        return _counts.names(files), options
+    if len(files) > 1:
+        raise InputError(f"--by is {by}, but there are {len(files)} files; give one that holds all")
+    if by is None:
+        from truerank import tables
+
+        if not ((design.columns or {}).get("model") or tables.read(files[0]).find("model")):
+            raise InputError(
+                f"{files[0]} is one file without a column model; give a file for each model, or "
+                "say with --by which column tells models apart"
+            )
+    by = by or "model"
+    return files[0], {**options, "by": (design.columns or {}).get(by, by)}
+
+
+def _finite(content: Any) -> Any:
+    """JSON knows no infinity: None instead."""
+    if isinstance(content, dict):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, (list, tuple)):
+        return [_finite(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
+
+
+def _draw(console: Console, comparisons: Sequence[Comparison], tests: bool) -> None:
+    from rich.text import Text
+
+    for at, found in enumerate(comparisons):
+        if at:
+            console.print()
+        console.print(Text(found.verdict, style="bold"))
+        console.print(Text(found.how))
+        console.print(_ranking(found))
+        console.print(_differences(found))
+        if tests:
+            console.print(_tests(found))
+    if not all(one.resolvable for found in comparisons for one in found.ranking):
+        console.print("! not resolved: more of the error is assumed than seen", highlight=False)
+
+
+def _table(*columns: tuple[str, str]) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title, justify in columns:
+        table.add_column(title, justify=justify, no_wrap=title != "difference")  # type: ignore[arg-type]
+    return table
+
+
+def _ranking(found: Comparison) -> Any:
+    table = _table(
+        ("place", "right"),
+        ("model", "left"),
+        (found.metric, "right"),
+        (f"{100 * found.confidence:g} % interval", "right"),
+        ("chance to be best", "right"),
+    )
+    digits = _output.decimals([one.value for one in found.ranking])
+    for one in found.ranking:
+        open_ = one.best_place != one.worst_place
+        table.add_row(
+            f"{one.best_place} to {one.worst_place}" if open_ else f"{one.place}",
+            one.model,
+            f"{one.value:.{digits}f}{'' if one.resolvable else '!'}",
+            f"{one.low:.{digits}f} to {one.high:.{digits}f}",
+            f"{100 * one.best_probability:.1f} %",
+        )
+    return table
+
+
+def _differences(found: Comparison) -> Any:
+    from truerank.inference.comparison import p_text
+
+    table = _table(
+        ("difference", "left"),
+        (found.metric, "right"),
+        (f"{100 * found.confidence:g} % interval", "right"),
+        ("better", "right"),
+        ("p", "right"),
+        ("p, Holm", "right"),
+    )
+    digits = _output.decimals([one.value for one in found.ranking])
+    for one in found.differences:
+        table.add_row(
+            f"{one.model} - {one.other}",
+            f"{one.value:+.{digits}f}",
+            f"{one.low:+.{digits}f} to {one.high:+.{digits}f}",
+            f"{100 * one.win_probability:.1f} %",
+            p_text(one.p_value),
+            p_text(one.p_holm),
+        )
+    return table
+
+
+def _tests(found: Comparison) -> Any:
+    from truerank.inference.comparison import p_text
+
+    table = _table(
+        ("difference", "left"),
+        ("test, for the population", "left"),
+        ("statistic", "right"),
+        ("p", "right"),
+    )
+    for one in found.differences:
+        for at, test in enumerate(one.tests):
+            name = "" if at else f"{one.model} - {one.other}"
+            table.add_row(name, test.name, f"{test.statistic:,.4g}", p_text(test.p_value))
+    return table

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import truerank as tr
+
+DOCS = Path(__file__).parents[2] / "docs" / "comparing.md"
+DESIGN = ("--n-items", 3706, "--sample-size", 100)
+
+
+@pytest.fixture
+def models(here: Path) -> dict[str, pd.DataFrame]:
+    """Sampled ranks of 400 users by three models: in a file each, in one, and as counts."""
+    rng = np.random.default_rng(3)
+    level = rng.random(400)
+    tables = {}
+    for name, power in {"ease": 5.0, "als": 2.5, "knn": 2.4}.items():
+        rank = 1 + rng.binomial(99, np.clip(level + 0.1 * rng.random(400), 0, 1) ** power)
+        tables[name] = pd.DataFrame({"user_id": range(400), "rank": rank})
+        tables[name].to_csv(here / f"{name}.csv", index=False)
+        counts = tr.RankCounts.from_table(tables[name], n_items=3706, sample_size=100)
+        counts.save(here / f"{name}.parquet")
+    every = [table.assign(model=name) for name, table in tables.items()]
+    pd.concat(every).assign(n_items=3706, sample_size=100).to_parquet(here / "all.parquet")
+    return tables
+
+
+def test_the_answer_of_the_library(run: Any, models: dict[str, pd.DataFrame]) -> None:
+    files = ("ease.csv", "als.csv", "knn.csv")
+    content = json.loads(run("compare", *files, *DESIGN, "-m", "recall@50,ndcg@10", "--json").out)
+    want = tr.compare(models, "recall@50", n_items=3706, sample_size=100)
+    first, second = content["comparisons"]
+    assert (first["metric"], second["metric"]) == ("recall@50", "ndcg@10")
+    assert first["verdict"] == want.verdict
+    assert first["paired"] is True
+    assert [one["model"] for one in first["ranking"]] == [one.model for one in want.ranking]
+    assert [one["p_holm"] for one in first["differences"]] == [
+        one.p_holm for one in want.differences
+    ]
+    assert len(first["differences"][0]["tests"]) == 3
+    assert json.loads(run("compare", "all.parquet", "-m", "recall@50", "--json").out) == {
+        "comparisons": [first]
+    }
+    rows = list(csv.DictReader(io.StringIO(run("compare", "all.parquet", "--csv").out)))
+    assert [float(row["value"]) for row in rows] == [one["value"] for one in second["differences"]]
+
+
+def test_text_says_the_verdict_first(run: Any, models: Any) -> None:
+    found = run("compare", "ease.csv", "als.csv", *DESIGN, "-m", "recall@50", "--tests")
+    lines = found.out.splitlines()
+    assert lines[0].startswith("ease is better than als on recall@50: +0.")
+    assert any(line.startswith("Paired: the same 400 users") for line in lines)
+    assert any(line.split()[:3] == ["ease", "-", "als"] for line in lines)
+    assert "Wilcoxon" in found.out
+    assert max(map(len, lines)) <= 80
+    counts = run("compare", "ease.parquet", "als.parquet", "knn.parquet", "--target", "population")
+    assert "Unpaired: counts do not say which rank is whose." in counts.out
+    assert max(map(len, counts.out.splitlines())) <= 80
+    only = run("compare", "all.parquet", "--baseline", "knn", "-m", "recall@50", "--unpaired")
+    assert only.out.startswith("On recall@50, ease is better than knn; 1 of 2 not decided.")
+    assert "Unpaired: as asked for." in only.out
+
+
+def test_errors_are_a_line(run: Any, models: Any, here: Path) -> None:
+    models["als"].iloc[1:].to_csv(here / "fewer.csv", index=False)
+    for arguments, message in [
+        (("ease.csv",), "is one file without a column model; give a file for each model"),
+        (("ease.csv", "fewer.csv"), "such as user 0; compare on the same users"),
+        (("ease.csv", "als.csv", "--by", "model"), "--by is model, but there are 2 files"),
+        (("ease.csv", "ease.csv"), "ease.csv is given twice"),
+        (("ease.csv", "als.csv", "--baseline", "x"), "unknown baseline 'x'"),
+    ]:
+        found = run("compare", *arguments, *DESIGN)
+        assert found.code == 2
+        assert message in found.err
+        assert found.err.count("\n") == 1
+    assert "--unpaired" in run("compare", "ease.csv", "fewer.csv", *DESIGN).err
+
+
+def test_documented_commands_run(run: Any, models: Any) -> None:
+    text = DOCS.read_text(encoding="utf-8")
+    commands = re.findall(r"^truerank (compare .*?)(?<!\\)$", text, re.MULTILINE | re.DOTALL)
+    assert commands
+    for command in commands:
+        assert run(*shlex.split(command.replace("\\\n", " "))).code == 0
+
+
+def test_documented_examples_run() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
+    space: dict[str, Any] = {}
+    for block in blocks:
+        exec(block, space)
+    assert space["result"].paired
