@@ -63,7 +63,7 @@ def test_exact_ranks_of_paired_users_by_hand():
     assert found.reduction == pytest.approx(1 - np.var(gain, ddof=1) / alone)
     these = both(table(a), table(b))["A", "B"]
     assert (these.low, these.high) == pytest.approx((found.value, found.value))
-    assert (these.p_value, these.win_probability) == (0.0, 1.0)
+    assert (these.p_value, these.win_probability, these.reduction) == (0.0, 1.0, None)
     z, sign, wilcoxon = found.tests
     square = stats.chi2_contingency(
         [[(a <= 20).sum(), (a > 20).sum()], [(b <= 20).sum(), (b > 20).sum()]], correction=False

@@ -17,6 +17,7 @@ from truerank.paired import PairedCounts
 from truerank.support import Support
 
 _RESAMPLES = 200  # of users, for estimators without gains
+_NOTHING = 1e-18  # a variance of gains of order 1 that rounding errors leave
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Scatter:
     def reduction(self, i: int, j: int) -> float | None:
         """The share of that variance that pairing takes away."""
         alone = float(self.covariance[i, i] + self.covariance[j, j])
-        if not self.paired or alone <= 0.0:
+        if not self.paired or alone <= _NOTHING:
             return None
         return float(2.0 * self.covariance[i, j]) / alone
 

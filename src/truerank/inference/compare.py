@@ -351,7 +351,10 @@ def _how(data: _compared.Compared, differences: Sequence[Difference]) -> str:
     if not cuts:
         return f"{said}."
     if not any(cuts):
-        return f"{said}; no shared negatives are seen, which alone could narrow the intervals."
+        return (
+            f"{said}; for these users that narrows nothing: ranks do not tell how much of what "
+            "models have in common comes from shared negatives."
+        )
     low, high = (round(100 * share) for share in (min(cuts), max(cuts)))
     share = f"{low} %" if low == high else f"{low} to {high} %"
     return f"{said}, which takes {share} off the variance of differences."
