@@ -12,6 +12,10 @@ CORE := $(VENV)/.stamp-core
 TEST := $(VENV)/.stamp-test
 DEV  := $(VENV)/.stamp-dev
 BENCH := $(VENV)/.stamp-bench
+SPARK := $(VENV)/.stamp-spark
+
+# Spark (400 MB) is installed and tested where there is a Java to run it.
+JAVA := $(shell sh -c 'command -v java')
 
 # Each library that we adapt to in an environment of its own: their pins conflict.
 # pyarrow 26 needs numpy 2 and does not say so to pip.
@@ -35,7 +39,8 @@ help: ## Show this list
 demo: $(CORE) ## Exact, naive and corrected metrics side by side, on synthetic data
 	$(BIN)/truerank demo $(ARGS)
 
-test: $(TEST) ## Run the tests, on two processes
+test: $(TEST) $(if $(JAVA),$(SPARK)) ## Run the tests, on two processes; those of Spark if there is a Java
+	$(if $(JAVA),,@echo "Spark is not tested: there is no java on the PATH (apt-get install openjdk-17-jre-headless)")
 	$(BIN)/pytest -n 2 --dist worksteal $(ARGS)
 
 lint: $(DEV) ## Check style, types and import rules
@@ -70,10 +75,11 @@ $(CORE): requirements := .
 $(TEST): requirements := .[test]
 $(DEV):  requirements := .[test,dev]
 $(BENCH): requirements := .[test,plot]
+$(SPARK): requirements := .[test,spark]
 
 $(BENCH): more := implicit
 
-$(CORE) $(TEST) $(DEV) $(BENCH): pyproject.toml | $(BIN)/pip
+$(CORE) $(TEST) $(DEV) $(BENCH) $(SPARK): pyproject.toml | $(BIN)/pip
 	$(PIP) install --editable '$(requirements)' $(more)
 	@touch $@
 

@@ -43,7 +43,8 @@ def test_names_are_what_their_modules_hold() -> None:
     for name in truerank.__all__:
         value = getattr(truerank, name)
         if isinstance(value, ModuleType):
-            assert value is importlib.import_module(f"truerank.{name}")
+            assert value is importlib.import_module(value.__name__)
+            assert value.__name__.endswith(f".{name}")
         elif hasattr(value, "__module__"):
             assert getattr(importlib.import_module(value.__module__), name) is value
         assert getattr(truerank, name) is value  # the same object every time

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from truerank import data, estimators, mapping, metrics, models, sampling, schemes, scoring
     from truerank.auditing import audit
     from truerank.counts import RankCounts
+    from truerank.engines import spark
     from truerank.errors import InputError
     from truerank.estimates import Estimate, Estimates, estimate
     from truerank.evaluation import Evaluation, evaluate
@@ -50,6 +51,7 @@ _PUBLIC: dict[str, str | None] = {
     "sampling": None,
     "schemes": None,
     "scoring": None,
+    "spark": "engines",
     "translate": "inference.translate",
 }
 
@@ -80,6 +82,7 @@ __all__ = [
     "sampling",
     "schemes",
     "scoring",
+    "spark",
     "translate",
 ]
 

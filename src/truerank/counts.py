@@ -177,7 +177,7 @@ class RankCounts:
         source = tables.read(table)
         columns = options.pop("columns", None)
         if by == "model":  # or as the table spells it
-            by = _column_name(source, "model", columns) or by
+            by = tables.column_name(source, "model", columns) or by
         given = {name: options.pop(name, None) for name in _DESIGN}
         if not len(source):
             raise InputError(f"{source.name} is empty; there is nothing to count")
@@ -455,27 +455,35 @@ class RankCounts:
             )
         try:
             n_users, squared = (float(part) for part in rest.split())
-            names = source.values("scheme").tolist()
-            code_of = {name: i for i, name in enumerate(dict.fromkeys(names))}
-            schemes = [Scheme.parse(name) for name in code_of]
+            return cls.from_columns(source, n_users=n_users, squared_weight=squared)
         except (ValueError, TypeError) as error:
             raise InputError(f"{path} is damaged: {error}") from None
+
+    @classmethod
+    def from_columns(cls, table: Any, *, n_users: float, squared_weight: float) -> RankCounts:
+        """Counts from a table with the columns of :meth:`to_arrow`, in any order and number.
+
+        ``scheme`` may be plain text; equal outcomes add up.
+        """
+        source = tables.read(table)
+        names = source.values("scheme").tolist()
+        code_of = {name: i for i, name in enumerate(dict.fromkeys(names))}
+        schemes = [Scheme.parse(name) for name in code_of]
         code = np.array([code_of[name] for name in names], dtype=np.int64)
         pool, size, rank, group = (_checks.whole_numbers(source.values(n), n) for n in _KEY[1:])
         for i, scheme in enumerate(schemes):
             here = code == i
             _ranks.check_outcomes(scheme, pool[here], size[here], rank[here])
-        weight = _ranks.row_weights(source.values("weight"), rank.size)
         return cls._build(
             schemes,
             code,
             pool,
             size,
             rank,
-            weight,
+            _ranks.row_weights(source.values("weight"), rank.size),
             replicate=_replicates(group, rank.size),
             n_users=n_users,
-            squared_weight=squared,
+            squared_weight=squared_weight,
         )
 
 
@@ -539,22 +547,10 @@ def _replicates(replicate: Any, n_rows: int) -> IntArray:
     return groups
 
 
-def _column_name(source: tables.Table, role: str, columns: Mapping[str, str] | None) -> str | None:
-    if columns is not None:
-        if not isinstance(columns, Mapping):
-            raise InputError(f"columns is {columns!r}; it must map our names to the table's")
-        for name in columns:
-            if name not in tables.COLUMNS:
-                raise _checks.unknown("column", name, tables.COLUMNS)
-        if role in columns:
-            return columns[role]
-    return source.find(role)
-
-
 def _column(
     source: tables.Table, role: str, columns: Mapping[str, str] | None
 ) -> npt.NDArray[Any] | None:
-    name = _column_name(source, role, columns)
+    name = tables.column_name(source, role, columns)
     return None if name is None else source.values(name)
 
 

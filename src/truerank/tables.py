@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truerank import _checks
 from truerank.errors import InputError
 
 # Our name for a column -> the names it may carry, best first.
@@ -98,6 +99,19 @@ class Table:
             raise InputError(f"{self.name}: column {name} has different values of one spelling")
         for value in distinct:
             yield str(value), Table(self._frame.filter(nw.col(name) == value), self.name)
+
+
+def column_name(source: Table, role: str, columns: Mapping[str, str] | None) -> str | None:
+    """The column that plays ``role``: the one that ``columns`` names, or one of a known name."""
+    if columns is not None:
+        if not isinstance(columns, Mapping):
+            raise InputError(f"columns is {columns!r}; it must map our names to the table's")
+        for name in columns:
+            if name not in COLUMNS:
+                raise _checks.unknown("column", name, COLUMNS)
+        if role in columns:
+            return columns[role]
+    return source.find(role)
 
 
 def read(source: Any, *, name: str = "table") -> Table:

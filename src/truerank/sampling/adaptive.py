@@ -65,7 +65,7 @@ def adaptive_counts(
         item and seed, the same way at every stage; ``"optimistic"`` never, ``"pessimistic"``
         always. They cannot be spread: whether to go on depends on them.
     """
-    _check_ties(ties)
+    check_ties(ties)
     chosen = designs.adaptive(
         design, budget=budget, start=start, stop=stop, growth=growth, hits=hits
     )
@@ -96,7 +96,7 @@ def count_adaptive(
     progress: Progress = None,
 ) -> RankCounts:
     """`adaptive_counts` of a task that is laid out already, with the sizes of ``ladder``."""
-    _check_ties(ties)
+    check_ties(ties)
     if not len(ladder):
         raise InputError("ladder is empty; it must have at least one sample size")
     sampled = sample(
@@ -114,7 +114,7 @@ def count_adaptive(
     return counts(task, sampled, "optimistic", sampled.scheme)  # no ties are left
 
 
-def _check_ties(ties: str) -> None:
+def check_ties(ties: str) -> None:
     if _ties.check(ties) in ("spread", "mid"):
         raise InputError(
             f"ties is {ties!r}, which gives a tied target several ranks at once; adaptive sampling "

@@ -77,6 +77,14 @@ def exact_counts(
     """
     _ties.check(ties)
     plan = task.prepare(scorer, test, train=train, keep_target=keep_target)
+    return count_exact(scorer, plan, ties=ties, seed=seed, progress=progress)
+
+
+def count_exact(
+    scorer: Scorer, plan: Task, *, ties: str = "spread", seed: int = 0, progress: Progress = None
+) -> RankCounts:
+    """`exact_counts` of a task that is laid out already."""
+    _ties.check(ties)
     keys = plan.keys(seed) if ties == "random" else None
     above, tied = count(scorer, plan, progress=progress)
     return _ties.counts(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -49,31 +50,52 @@ class Factors(Scorer):
             _vectors(user_factors, "user_factors"),
             _vectors(item_factors, "item_factors"),
         )
-        if users.shape[1] != items.shape[1]:
-            raise InputError(
-                f"user_factors have {users.shape[1]} dimensions and item_factors {items.shape[1]}"
-            )
+        _check_width(users, items.shape[1])
         if items.shape[0] < 2:
             raise InputError(
                 f"item_factors has {items.shape[0]} rows; ranking needs at least 2 items"
             )
         kind = np.result_type(users, items)
+        self._dimensions, self._cosine, self._biased = items.shape[1], cosine, False
         if cosine:
-            users, items = _unit_rows(users), _unit_rows(items)
+            items = _unit_rows(items)
         if item_biases is not None:
+            self._biased = True
             with np.errstate(over="ignore"):  # _check_range tells
                 bias = _checks.numeric(item_biases, "item_biases").astype(kind)
             if bias.shape != (items.shape[0],):
                 raise InputError(
                     f"item_biases has shape {bias.shape}; expected ({items.shape[0]},)"
                 )
-            users = np.concatenate([users, np.ones((users.shape[0], 1), kind)], axis=1)
             items = np.concatenate([items, bias[:, None]], axis=1)
-        self.user_factors = _aligned(users, kind)
         self.item_factors = _aligned(items, kind)
-        _check_range(self.user_factors, self.item_factors)
-        self.user_ids = Ids("user", users.shape[0], user_ids)
+        self._longest_item = _longest(self.item_factors)
         self.item_ids = Ids("item", items.shape[0], item_ids)
+        self._take_users(users, user_ids)
+
+    def with_users(self, user_factors: Any, *, user_ids: Any = None) -> Self:
+        """The same items for other users, without another look at the items.
+
+        Scores are of the type that they are here: wider vectors are refused.
+        """
+        users = _vectors(user_factors, "user_factors")
+        _check_width(users, self._dimensions)
+        kind = self.item_factors.dtype
+        if np.result_type(users, kind) != kind:
+            raise InputError(f"user_factors are {users.dtype}, but scores here are {kind}")
+        other = copy.copy(self)
+        other._take_users(users, user_ids)
+        return other
+
+    def _take_users(self, users: npt.NDArray[Any], user_ids: Any) -> None:
+        kind = self.item_factors.dtype
+        if self._cosine:
+            users = _unit_rows(users)
+        if self._biased:
+            users = np.concatenate([users, np.ones((users.shape[0], 1), kind)], axis=1)
+        self.user_factors = _aligned(users, kind)
+        _check_range(_longest(self.user_factors), self._longest_item, kind)
+        self.user_ids = Ids("user", users.shape[0], user_ids)
 
     def score(self, users: IntArray, items: IntArray) -> FloatArray:
         users, items = np.asarray(users), np.asarray(items)
@@ -145,18 +167,25 @@ def _check_finite(array: npt.NDArray[Any], name: str) -> None:
             raise InputError(f"{name} has NaN or infinite values, the first in row {row}")
 
 
-def _check_range(users: npt.NDArray[Any], items: npt.NDArray[Any]) -> None:
-    """No sum on the way to a score exceeds the product of the lengths (Cauchy-Schwarz)."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        longest = [
-            max(float(row_norms(a[i : i + _ROWS]).max()) for i in range(0, a.shape[0], _ROWS))
-            for a in (users, items)
-        ]
-        largest = longest[0] * longest[1]
-    if not largest < float(np.finfo(users.dtype).max) / 4:
+def _check_width(users: npt.NDArray[Any], n_dimensions: int) -> None:
+    if users.shape[1] != n_dimensions:
         raise InputError(
-            f"user_factors and item_factors have lengths of up to {longest[0]:.3g} and "
-            f"{longest[1]:.3g}: scores can overflow {users.dtype}; scale them down, which changes "
+            f"user_factors have {users.shape[1]} dimensions and item_factors {n_dimensions}"
+        )
+
+
+def _longest(array: npt.NDArray[Any]) -> float:
+    with np.errstate(over="ignore", invalid="ignore"):
+        parts = (array[i : i + _ROWS] for i in range(0, array.shape[0], _ROWS))
+        return max(float(row_norms(part).max()) for part in parts)
+
+
+def _check_range(longest_user: float, longest_item: float, kind: Any) -> None:
+    """No sum on the way to a score exceeds the product of the lengths (Cauchy-Schwarz)."""
+    if not longest_user * longest_item < float(np.finfo(kind).max) / 4:
+        raise InputError(
+            f"user_factors and item_factors have lengths of up to {longest_user:.3g} and "
+            f"{longest_item:.3g}: scores can overflow {kind}; scale them down, which changes "
             "no rank, or give float64"
         )
 
