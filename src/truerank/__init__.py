@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from truerank.evaluation import Evaluation, evaluate
     from truerank.inference.compare import compare
     from truerank.inference.comparison import Comparison
+    from truerank.inference.plan import plan
+    from truerank.inference.planned import Plan
     from truerank.inference.translate import translate
     from truerank.inference.translation import Translation
     from truerank.metrics import Metric
@@ -33,6 +35,7 @@ _PUBLIC: dict[str, str | None] = {
     "InputError": "errors",
     "Metric": "metrics",
     "PairedCounts": "paired",
+    "Plan": "inference.planned",
     "RankCounts": "counts",
     "Translation": "inference.translation",
     "adaptive_counts": "sampling",
@@ -47,6 +50,7 @@ _PUBLIC: dict[str, str | None] = {
     "mapping": None,
     "metrics": None,
     "models": None,
+    "plan": "inference.plan",
     "sampled_counts": "sampling",
     "sampling": None,
     "schemes": None,
@@ -63,6 +67,7 @@ __all__ = [
     "InputError",
     "Metric",
     "PairedCounts",
+    "Plan",
     "RankCounts",
     "Translation",
     "__version__",
@@ -78,6 +83,7 @@ __all__ = [
     "mapping",
     "metrics",
     "models",
+    "plan",
     "sampled_counts",
     "sampling",
     "schemes",

@@ -15,6 +15,8 @@ from truerank.counts import RankCounts
 from truerank.errors import InputError
 from truerank.estimators import Estimator, Fit, Posterior
 from truerank.inference.intervals import Interval, check_confidence, check_target, intervals
+from truerank.inference.resolution import resolution
+from truerank.inference.verdict import not_resolved
 from truerank.metrics import Metric, MetricLike
 from truerank.progress import Progress
 from truerank.support import RankDistribution, Support
@@ -128,6 +130,32 @@ class Estimates(Mapping[str, Estimate]):
 
     def __len__(self) -> int:
         return len(self.results)
+
+    def resolution(
+        self,
+        error: float = 0.05,
+        metric: MetricLike = "recall",
+        *,
+        seed: int = 0,
+        progress: Progress = None,
+    ) -> int | None:
+        """The smallest K at which this sample knows the metric to ``error`` of its value.
+
+        The error is the root mean squared one for these users, with bias and what the estimator
+        assumes in it. All larger K are resolved too; None if the largest is not.
+        """
+        return resolution(self.counts, self.estimator, metric, error, seed=seed, progress=progress)
+
+    def verdict(self, metric: MetricLike, *, error: float = 0.05) -> str | None:
+        """What is wrong with a metric that is not resolved, and what would resolve it.
+
+        A sentence, or None for one that is resolved (or was estimated without intervals).
+        """
+        found = self[metric]
+        if found._intervals is None or found.resolvable:
+            return None
+        wanted = next(m for m in found._intervals.metrics if m.key == found.metric)
+        return not_resolved(self.counts, wanted, self.estimator, error=error)
 
     def to_dict(self) -> list[dict[str, Any]]:
         """One plain dict a metric, ready for JSON."""

@@ -20,7 +20,8 @@ from truerank.cli._output import decimals
 from truerank.cli.estimate import HELP
 from truerank.errors import ConvergenceWarning
 
-DESIGN = ("--n-items", 3706, "--sample-size", 100)
+SURE = ("--n-items", 3706, "--sample-size", 100)
+DESIGN = (*SURE, "--confidence", 0)  # quick: most tests are not about intervals
 
 
 def write(path: Path, text: str) -> Path:
@@ -55,7 +56,7 @@ def test_table_holds_naive_beside_corrected(run: Any, ranks: np.ndarray) -> None
     shown = table(result.out)
     assert shown["metric"] == ["naive", "smooth"]
     for metric in ("recall@10", "ndcg@10", "ap", "auc"):
-        naive, value = (float(cell) for cell in shown[metric])
+        naive, value = (float(cell.split()[0]) for cell in shown[metric])
         assert naive == pytest.approx(expected[metric].naive, abs=6e-5)
         assert value == pytest.approx(expected[metric].value, abs=6e-5)
 
@@ -69,6 +70,7 @@ def test_plain_text_when_piped(run: Any, ranks: np.ndarray) -> None:
 def test_small_values_keep_three_digits(run: Any, here: Path) -> None:
     write(here / "r.csv", "rank\n" + "1\n" * 3 + "50\n" * 997)
     options = ("r.csv", "--n-items", 1_000_000, "--sample-size", 100, "-m", "recall@1000")
+    options = (*options, "--confidence", 0)
     naive, shown = table(run("estimate", *options).out)["recall@1000"]
     counts = tr.RankCounts.from_ranks([1] * 3 + [50] * 997, n_items=1_000_000, sample_size=100)
     value = tr.estimate(counts, "recall@1000")["recall@1000"].value
@@ -130,6 +132,54 @@ def test_naive_alone_is_one_column(run: Any, ranks: np.ndarray) -> None:
     assert table(out)["metric"] == ["naive"]
 
 
+# -- intervals ------------------------------------------------------------------------------
+
+
+def test_intervals_stand_behind_the_values(run: Any, ranks: np.ndarray) -> None:
+    result = run("estimate", "ranks.csv", *SURE)
+    expected = tr.estimate(counts_of(ranks))
+    for metric, (naive, shown) in table(result.out).items():
+        if metric == "metric":
+            continue
+        assert "[" not in naive
+        found = expected[metric]
+        values = [float(text) for text in re.findall(r"[\d.]+", shown)]
+        assert values == pytest.approx([found.value, found.low, found.high], abs=6e-5)
+        assert shown.endswith("?") == (not found.resolvable)
+    assert max(map(len, result.out.splitlines())) <= 80
+    bare = run("estimate", "ranks.csv", *SURE, "--confidence", 0).out
+    assert "[" not in bare
+    assert "not resolved" not in bare
+
+
+def test_what_is_not_resolved_is_said_with_what_would_resolve_it(
+    run: Any, ranks: np.ndarray
+) -> None:
+    plain = run("estimate", "ranks.csv", *SURE, "-m", "recall@1")
+    said = " ".join(plain.out.split())
+    expected = tr.estimate(counts_of(ranks), "recall@1")
+    assert not expected["recall@1"].resolvable
+    assert "? not resolved: " in said
+    assert said.endswith(expected.verdict("recall@1"))
+    assert "recall@1: not resolved by 99 negatives out of 3,706 items; recall@" in said
+    rows = json.loads(run("estimate", "ranks.csv", *SURE, "-m", "recall@1", "--json").out)
+    assert rows["results"][0]["resolvable"] is False
+    other = run("estimate", "ranks.csv", *SURE, "-m", "recall@1", "-e", "bv").out
+    assert "sample adaptively" not in other
+
+
+def test_the_population_has_wider_intervals(run: Any, ranks: np.ndarray) -> None:
+    def width(*options: str) -> float:
+        text = run("estimate", "ranks.csv", *SURE, "-m", "auc", "--json", *options).out
+        (row,) = json.loads(text)["results"]
+        return float(row["high"] - row["low"])
+
+    assert width("--target", "population") > width()
+    assert width("--confidence", "0.5") < width()
+    assert "unknown target 'all'" in run("estimate", "ranks.csv", *SURE, "--target", "all").err
+    assert "confidence is 2.0" in run("estimate", "ranks.csv", *SURE, "--confidence", 2).err
+
+
 # -- JSON and CSV ---------------------------------------------------------------------------
 
 
@@ -157,9 +207,14 @@ def test_json(run: Any, ranks: np.ndarray) -> None:
 
 
 def test_csv_is_long_form(run: Any, ranks: np.ndarray) -> None:
-    out = run("estimate", "ranks.csv", *DESIGN, "-e", "mapped,mle", "-m", "recall@10,ap", "--csv")
+    out = run("estimate", "ranks.csv", *SURE, "-e", "mapped,mle", "-m", "recall@10,ap", "--csv")
     rows = rows_of(out.out)
-    assert list(rows[0]) == ["metric", "estimator", "value", "naive", "out_of_range"]
+    assert list(rows[0]) == [
+        "metric", "estimator", "value", "naive", "out_of_range", "low", "high", "std_error",
+        "total_error", "resolvable",
+    ]  # fmt: skip
+    assert float(rows[1]["low"]) < float(rows[1]["value"]) < float(rows[1]["high"])
+    assert rows[2]["low"] == rows[2]["resolvable"] == ""
     assert [(row["metric"], row["estimator"]) for row in rows] == [
         ("recall@10", "mapped"), ("recall@10", "mle"), ("ap", "mapped"), ("ap", "mle"),
     ]  # fmt: skip
@@ -242,7 +297,7 @@ def test_estimators_in_one_option_and_none_twice(run: Any, ranks: np.ndarray) ->
 
 def test_num_negatives_is_one_less_than_sample_size(run: Any, ranks: np.ndarray) -> None:
     one = run("estimate", "ranks.csv", "--n-items", 3706, "--num-negatives", 99, "--json")
-    assert one.out == run("estimate", "ranks.csv", *DESIGN, "--json").out
+    assert one.out == run("estimate", "ranks.csv", *SURE, "--json").out
 
 
 def test_columns_under_other_names(run: Any, ranks: np.ndarray, here: Path) -> None:
@@ -252,7 +307,7 @@ def test_columns_under_other_names(run: Any, ranks: np.ndarray, here: Path) -> N
         "estimate", "odd.tsv", "--n-items", 3706, "--json",
         "--columns", "sampled_rank=pos", "--columns", "sample_size=how_many",
     )  # fmt: skip
-    assert renamed.out == run("estimate", "ranks.csv", *DESIGN, "--json").out
+    assert renamed.out == run("estimate", "ranks.csv", *SURE, "--json").out
 
 
 def test_adaptive_samples(run: Any, here: Path) -> None:
@@ -260,6 +315,7 @@ def test_adaptive_samples(run: Any, here: Path) -> None:
     lines = "".join(f"{r},{n}\n" for r, n in zip(found, sizes, strict=True))
     write(here / "a.csv", "rank,sample_size\n" + lines)
     options = ("a.csv", "--n-items", 10_000, "--ladder", "100,200,400", "--no-replacement")
+    options = (*options, "--confidence", 0)
     content = json.loads(run("estimate", *options, "-m", "recall@10", "--json").out)
     assert content["counts"]["schemes"] == ["without:100,200,400"]
     expected = tr.estimate(
@@ -369,7 +425,7 @@ def test_files_of_one_model_add_up(run: Any, here: Path, ranks: np.ndarray) -> N
 
 
 def test_saved_counts_say_the_same_as_the_ranks(run: Any, here: Path, ranks: np.ndarray) -> None:
-    first = run("estimate", "ranks.csv", *DESIGN, "--save-counts", "counts.parquet", "--json")
+    first = run("estimate", "ranks.csv", *SURE, "--save-counts", "counts.parquet", "--json")
     assert tr.RankCounts.load(here / "counts.parquet") == counts_of(ranks)
     assert run("estimate", "counts.parquet", "--json").out == first.out
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import truerank as tr
-from truerank.inference.simulate import Design, global_ranks, predict_error, sampled_counts
+from truerank.inference.simulate import Design, crowd, global_ranks, predict_error, sampled_counts
 from truerank.schemes import Scheme, log_probability
 from truerank.support import RankDistribution, compressed, full
 
@@ -121,9 +121,8 @@ def test_predicted_errors_are_the_realised_ones():
     (metric,) = tr.metrics.parse("recall@50")
     design, n_users = Design(Scheme(True), 200), 2000
     mle = tr.estimators.get("mle")
-    predicted = predict_error(
-        law, metric, design=design, n_users=n_users, estimator=mle, repeats=40, seed=1
-    )
+    users = crowd(law, n_users)
+    predicted = predict_error(users, metric, design=design, estimator=mle, repeats=40, seed=1)
     rng = np.random.default_rng(99)
     errors = []
     for _ in range(60):

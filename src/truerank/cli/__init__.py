@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from truerank import __version__
-from truerank.cli import _output, audit, compare, demo, estimate, evaluate, translate
+from truerank.cli import _output, audit, compare, demo, estimate, evaluate, plan, translate
 from truerank.cli import map as map_
 from truerank.errors import TruerankError
 
@@ -28,6 +28,7 @@ See it:       [bold]truerank demo[/]
 Correct it:   [bold]truerank estimate ranks.csv --n-items 3706 --sample-size 100[/]
 From a model: [bold]truerank evaluate --user-factors U.npy --item-factors V.npy --test test.csv[/]
 Who is best:  [bold]truerank compare ease.csv als.csv --n-items 3706 --sample-size 100[/]
+Plan it:      [bold]truerank plan --n-items 3706 --n-users 6040 -m recall@10 --error 0.05[/]
 Check it:     [bold]truerank audit --ranks ranks.csv --n-items 3706 --sample-size 100[/]
 Translate k:  [bold]truerank map --n-items 3706 --sample-size 100[/]
 Read a paper: [bold]truerank translate --sampled hr@10=0.62 --n-items 3706 --sample-size 100[/]
@@ -71,6 +72,7 @@ app.command("estimate", help=estimate.HELP)(estimate.estimate)
 app.command("evaluate", help=evaluate.HELP)(evaluate.evaluate)
 app.command("compare", help=compare.HELP)(compare.compare)
 app.command("audit", help=audit.HELP)(audit.audit)
+app.command("plan", help=plan.HELP)(plan.plan)
 app.command("map", help=map_.HELP)(map_.map_cutoffs)
 app.command("translate", help=translate.HELP)(translate.translate)
 

@@ -48,6 +48,26 @@ Cuts = Annotated[
     ),
 ]
 
+Confidence = Annotated[
+    float,
+    typer.Option(
+        "--confidence",
+        metavar="SHARE",
+        help="Of the intervals; 0 for none, which is quicker for mle, mes and those built on them.",
+        rich_help_panel=ANSWERS,
+    ),
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        metavar="these-users|population",
+        help="What intervals are for: the metric of the users evaluated, or of all users that "
+        "these are a sample of.",
+        rich_help_panel=ANSWERS,
+    ),
+]
+
 
 def parse_metrics(names: Sequence[str] | None, k: tuple[int, ...] | None) -> tuple[Metric, ...]:
     from truerank.estimates import DEFAULT_METRICS
@@ -79,6 +99,12 @@ def parse_estimators(names: Sequence[str] | None) -> dict[str, Estimator]:
     return {estimators.describe(one): one for one in found}
 
 
+def interval_options(confidence: float, target: str | None) -> dict[str, Any]:
+    """--confidence and --target as arguments of estimate."""
+    asked = {} if target is None else {"target": target}
+    return {"confidence": None if confidence == 0 else confidence, **asked}
+
+
 def run(
     model: str,
     counts: RankCounts,
@@ -93,4 +119,5 @@ def run(
         # Without a single metric it is defined for, the library says so.
         defined = [metric for metric in wanted if one.supports(metric)] or wanted
         results[name] = estimate(counts, defined, estimator=one, **options)
-    return Run(model, counts, estimate(counts, wanted, estimator="naive"), results)
+    naive = estimate(counts, wanted, estimator="naive", confidence=None)
+    return Run(model, counts, naive, results)

@@ -31,7 +31,7 @@ class Run:
 
     def get(self, estimator: str, metric: Metric) -> Estimate | None:
         """The estimate of a metric, None where the estimator is not defined for it."""
-        found = self.naive if estimator == NAIVE else self.estimates[estimator]
+        found = self.estimates.get(estimator, self.naive)
         return found.results.get(metric.key)
 
 
@@ -65,6 +65,8 @@ def _rows(run: Run, metrics: Sequence[Metric], by: str | None) -> Iterator[dict[
             row["value"] = None if found is None else found.value
             row["naive"] = run.naive[metric].value
             row["out_of_range"] = found is not None and found.out_of_range
+            for fact in ("low", "high", "std_error", "total_error", "resolvable"):
+                row[fact] = None if found is None else getattr(found, fact)
             yield row if by is None else {"model": run.model, **row}
 
 
@@ -109,10 +111,32 @@ def _draw(console: Console, runs: Sequence[Run], metrics: Sequence[Metric], clip
     if any(found is not None and found.out_of_range for found in shown):
         what = "was outside the metric's range and is clipped" if clip else _STRAYED
         console.print(f"! {what}", highlight=False)
+    if any(found is not None and found.resolvable is False for found in shown):
+        console.print(f"? {_UNRESOLVED}", highlight=False)
     if any(found is None for found in shown):
         console.print(f"{_output.MISSING} not defined for this metric", highlight=False)
+    for sentence in _verdicts(runs, metrics):
+        console.print(sentence, highlight=False, markup=False)
 
 
+def _verdicts(runs: Sequence[Run], metrics: Sequence[Metric]) -> Iterator[str]:
+    """What would resolve the metrics that a sample does not resolve, by the default estimator.
+
+    It makes the most of a sample; of others the mark has to do.
+    """
+    from truerank.estimates import DEFAULT_ESTIMATOR
+
+    for run in runs:
+        found = run.estimates.get(DEFAULT_ESTIMATOR)
+        if found is None:
+            continue
+        for metric in metrics:
+            sentence = found.verdict(metric)
+            if sentence is not None:
+                yield f"{run.model}: {sentence}" if run.model else sentence
+
+
+_UNRESOLVED = "not resolved: bias or what the estimator assumes outweighs the sample"
 _STRAYED = "outside the metric's range: this estimator may stray (--clip pulls it back)"
 
 
@@ -171,6 +195,7 @@ class _Cell:
     """A value as shown: aligned at the right, but for the mark behind it."""
 
     number: str
+    interval: str = ""
     mark: str = ""
     style: str = ""
 
@@ -180,7 +205,9 @@ class _Cell:
     def text(self) -> Text:
         from rich.text import Text
 
-        return Text.assemble((self.number, self.style), (self.mark, "bold red"))
+        return Text.assemble(
+            (self.number, self.style), (self.interval, "dim"), (self.mark, "bold red")
+        )
 
 
 def _cells(runs: Sequence[Run], metric: Metric, columns: Sequence[str]) -> list[list[_Cell]]:
@@ -194,6 +221,10 @@ def _cells(runs: Sequence[Run], metric: Metric, columns: Sequence[str]) -> list[
             return _Cell(_output.MISSING)
         best = len(runs) > 1 and one.value == max(values[name])
         style = "bold" if best else "dim" if name == NAIVE else ""
-        return _Cell(f"{one.value:.{decimals}f}", "!" if one.out_of_range else "", style)
+        mark = ("!" if one.out_of_range else "") + ("?" if one.resolvable is False else "")
+        interval = ""
+        if one.low is not None:
+            interval = f" [{one.low:.{decimals}f}, {one.high:.{decimals}f}]"
+        return _Cell(f"{one.value:.{decimals}f}", interval, mark, style)
 
     return [[cell(name, found[name][i]) for name in columns] for i in range(len(runs))]

@@ -11,9 +11,12 @@ import typer
 
 from truerank.cli import _counts, _output
 from truerank.cli._answers import (
+    Confidence,
     Cuts,
     Estimators,
     Metrics,
+    Target,
+    interval_options,
     parse_estimators,
     parse_metrics,
     run,
@@ -68,6 +71,8 @@ def estimate(
     estimator: Estimators = None,
     metrics: Metrics = None,
     k: Cuts = None,
+    confidence: Confidence = 0.95,
+    target: Target = None,
     by: Annotated[
         str | None,
         typer.Option(
@@ -141,6 +146,7 @@ def estimate(
     chosen = parse_estimators(estimator)
     counts = _counts.read_by(files, design, by) if by else {"": _counts.read(files, design)}
     options = {"support": support, "plug_in": plug_in, "clip": clip}
+    options |= interval_options(confidence, target)
     runs = [run(name, one, wanted, chosen, options) for name, one in counts.items()]
     text = render(kind, runs, wanted, by=by, clip=clip, path=output)
     with contextlib.ExitStack() as stack:

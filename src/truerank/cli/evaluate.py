@@ -13,9 +13,12 @@ import typer
 
 from truerank.cli import _output
 from truerank.cli._answers import (
+    Confidence,
     Cuts,
     Estimators,
     Metrics,
+    Target,
+    interval_options,
     parse_estimators,
     parse_metrics,
     run,
@@ -249,6 +252,8 @@ def evaluate(
     estimator: Estimators = None,
     metrics: Metrics = None,
     k: Cuts = None,
+    confidence: Confidence = 0.95,
+    target: Target = None,
     save_counts: Annotated[
         Path | None,
         typer.Option(
@@ -304,15 +309,25 @@ def evaluate(
         error=error,
         budget=budget,
         keep_target=keep_target,
+        confidence=None,  # intervals come with the estimates below
         progress=False if quiet else None,
     )
     if save_counts is not None:
         found.save(save_counts)
-    _print(found, kind, wanted, chosen)
+    if target is None and users is not None:
+        target = "population"  # all users of the test
+    options = interval_options(confidence, target) | {"progress": False if quiet else None}
+    _print(found, kind, wanted, chosen, options)
 
 
-def _print(found: Evaluation, kind: str, wanted: Any, chosen: Mapping[str, Any]) -> None:
-    options = {"support": "auto", "plug_in": "plain", "clip": False}
+def _print(
+    found: Evaluation,
+    kind: str,
+    wanted: Any,
+    chosen: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> None:
+    options = {**options, "population": found.protocol["population"]}
     runs = [run("", found.counts, wanted, chosen, options)]
     facts = {"protocol": dict(found.protocol), "cost": dict(found.cost)}
     text = render(kind, runs, wanted, by=None, clip=False, more=facts)

@@ -17,7 +17,7 @@ import numpy as np
 from truerank import sampling
 from truerank.designs import USUAL_BUDGET, Adaptive
 from truerank.estimators import Estimator
-from truerank.inference.simulate import Design, predict_error
+from truerank.inference.simulate import Design, crowd, predict_error
 from truerank.metrics import Metric
 from truerank.schemes import Scheme
 from truerank.scoring import exact
@@ -180,15 +180,8 @@ def _predict(
 ) -> Iterator[_Candidate]:
     """What a design would do on the whole task, for each kind of negatives and its time a pair."""
     n_users = min(task.n_rows, _SIMULATED_USERS)
-    predicted = predict_error(
-        law,
-        metric,
-        design=design,
-        n_users=n_users,
-        estimator=estimator,
-        n_items=task.n_items,
-        repeats=10,
-    )
+    users = crowd(law, n_users, task.n_items)
+    predicted = predict_error(users, metric, design=design, estimator=estimator)
     more_users = np.sqrt(n_users / task.n_rows)  # the spread shrinks, the bias does not
     for kind, seconds in pair.items():
         shared = kind != "per-user"

@@ -6,6 +6,7 @@ less the metric of the same simulated users, is that of the error of an estimate
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,13 +34,14 @@ class Design:
 
 @dataclass(frozen=True)
 class PredictedError:
-    """Error of an estimate over simulated redraws, relative to the metric."""
+    """Error of an estimate over simulated evaluations; ``value`` is the metric's own."""
 
     metric: str
     value: float
     bias: float
     std_error: float
     pairs_per_user: float
+    sample_size: int  # the largest there was
 
     @property
     def relative(self) -> float:
@@ -62,6 +64,23 @@ def global_ranks(
     if known.any():
         rank[known] = distribution.exact_rank[pick[known] - support.n_points]
     return np.clip(rank, 1, support.n_items).astype(np.int64)
+
+
+def crowd(
+    distribution: RankDistribution, n_users: int, n_items: IntArray | None = None
+) -> Callable[[np.random.Generator], tuple[IntArray, IntArray]]:
+    """Draws users: their global ranks from a distribution, and their pools.
+
+    ``n_items`` are pool sizes to draw from; the distribution's by default.
+    """
+
+    def draw(rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+        rank = global_ranks(distribution, n_users, rng)
+        if n_items is None:
+            return rank, np.full(n_users, distribution.n_items)
+        return rank, np.maximum(rng.choice(n_items, size=n_users), rank)
+
+    return draw
 
 
 def sampled_ranks(
@@ -115,40 +134,44 @@ def sampled_counts(
 
 
 def predict_error(
-    distribution: RankDistribution,
+    draw: Callable[[np.random.Generator], tuple[IntArray, IntArray]],
     metric: Metric,
     *,
     design: Design,
-    n_users: int,
     estimator: Estimator,
-    n_items: IntArray | None = None,
-    repeats: int = 20,
+    repeats: int | None = None,
     seed: int = 0,
     support: str | Support = "auto",
 ) -> PredictedError:
-    """The error that ``estimator`` would make on ``n_users`` sampled by ``design``.
+    """The error that ``estimator`` would make on users sampled by ``design``.
 
-    ``n_items`` are pool sizes to draw users' pools from; the distribution's by default.
+    ``draw`` gives the global ranks and the pools of users, each of shape (n_users,).
+
+    An estimator with a posterior says itself how far off it may be, and a few evaluations tell
+    (6 unless said): its variance in the mean, and a bias if their errors have one beyond their
+    scatter. Of others the errors themselves are collected (20 unless said).
     """
     rng = np.random.default_rng(seed)
-    errors, values, cost = [], [], []
-    for _ in range(repeats):
-        rank = global_ranks(distribution, n_users, rng)
-        pool = (
-            np.full(n_users, distribution.n_items)
-            if n_items is None
-            else np.maximum(rng.choice(n_items, size=n_users), rank)
-        )
+    errors: list[float] = []
+    variances: list[float] = []
+    values: list[float] = []
+    cost, sizes = [], []
+    while len(values) < (repeats or (6 if variances else 20)):
+        rank, pool = draw(rng)
         counts = sampled_counts(rank, pool, design, rng)
         fit = estimator.fit(counts, metrics=[metric], support=support, plug_in="plain")
-        truth = float(metric.gain(rank, pool).mean())
-        errors.append(fit.values[metric.key] - truth)
-        values.append(truth)
-        cost.append(float(counts.weight @ (counts.sample_size - 1)) / n_users)
+        if fit.posterior is not None:
+            variances.append(float(fit.posterior.covariance([metric])[0, 0]))
+        values.append(float(metric.gain(rank, pool).mean()))
+        errors.append(fit.values[metric.key] - values[-1])
+        cost.append(float(counts.weight @ (counts.sample_size - 1)) / rank.size)
+        sizes.append(int(counts.sample_size.max()))
+    variance = float(np.var(errors, ddof=min(1, len(errors) - 1)))
+    bias = float(np.mean(errors))
+    if variances:
+        variance = float(np.mean(variances))
+        bias = float(np.sqrt(max(bias**2 - variance / len(errors), 0.0)))
+    std_error = float(np.sqrt(variance))
     return PredictedError(
-        metric.key,
-        float(np.mean(values)),
-        float(np.mean(errors)),
-        float(np.std(errors, ddof=1)) if repeats > 1 else 0.0,
-        float(np.mean(cost)),
+        metric.key, float(np.mean(values)), bias, std_error, float(np.mean(cost)), max(sizes)
     )

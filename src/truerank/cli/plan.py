@@ -1,0 +1,175 @@
+"""``truerank plan``: how many users and items it takes to know a metric."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from truerank.cli import _counts, _output
+from truerank.cli._options import Csv, Json, NumNegatives, Replacement, SampleSize
+from truerank.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from truerank.inference.planned import Plan, Planned
+
+HELP = """The cheapest evaluations that know a metric to a given error.
+
+\b
+truerank plan --n-items 16980 --n-users 5551 -m recall@10 --error 0.05
+truerank plan --n-items 3706 --n-users 6040 -m ndcg@10 --error 0.02 --like 0.4
+truerank plan --like counts.parquet -m recall@10 --error 0.05 --confidence 0
+
+Each is a design of `truerank evaluate` or fewer users, with the pairs it scores and the error \
+predicted from simulated evaluations.
+"""
+
+
+def plan(
+    n_items: Annotated[
+        int | None,
+        typer.Option(
+            "--n-items",
+            metavar="N",
+            help="Items the target is ranked among, itself included. A pilot knows it.",
+        ),
+    ] = None,
+    n_users: Annotated[
+        int | None,
+        typer.Option(
+            "--n-users", metavar="N", help="The users there are; as many as a pilot's if unsaid."
+        ),
+    ] = None,
+    metric: Annotated[
+        str, typer.Option("--metrics", "--metric", "-m", metavar="NAME@K", help="One metric.")
+    ] = "recall@10",
+    error: Annotated[
+        float,
+        typer.Option(
+            "--error",
+            metavar="SHARE",
+            help="Half-width of the interval as a share of the metric: 0.05 for 5 %.",
+        ),
+    ] = 0.05,
+    confidence: Annotated[
+        float,
+        typer.Option(
+            "--confidence",
+            metavar="SHARE",
+            help="Of that interval; with 0, --error is the root mean squared error.",
+        ),
+    ] = 0.95,
+    like: Annotated[
+        str | None,
+        typer.Option(
+            "--like",
+            metavar="FILE|A",
+            help="Ranks of a pilot (as for truerank estimate), or the exponent of the law "
+            "P(R <= K) = (K/N)^A; 0.3 unless said.",
+        ),
+    ] = None,
+    sample_size: SampleSize = None,
+    num_negatives: NumNegatives = None,
+    replacement: Replacement = None,
+    target: Annotated[
+        str,
+        typer.Option(
+            "--target",
+            metavar="these-users|population",
+            help="The metric of the users there are, or of all that they are a sample of.",
+        ),
+    ] = "these-users",
+    comparison: Annotated[
+        bool,
+        typer.Option(
+            "--comparison", help="--error is that of the difference of two models of about this."
+        ),
+    ] = False,
+    json_: Json = False,
+    csv_: Csv = False,
+) -> None:
+    """Run ``truerank plan``."""
+    kind = _output.output_format(json_=json_, csv_=csv_)
+    pilot = _counts.Design(n_items, sample_size, num_negatives, replacement)
+    supposed, n_items = _like(like, pilot)
+    from truerank.inference.plan import plan
+
+    found = plan(
+        n_items,
+        n_users,
+        metric,
+        error,
+        None if confidence == 0 else confidence,
+        like=supposed,
+        target=target,
+        comparison=comparison,
+    )
+    if kind == "json":
+        _output.emit(_output.to_json(found.to_dict()))
+    elif kind == "csv":
+        rows = [one.to_dict() | {"arguments": options(one)} for one in found]
+        _output.emit(_output.to_csv(rows))
+    else:
+        _output.emit(_output.to_text(lambda console: _draw(console, found)))
+
+
+def _like(like: str | None, pilot: _counts.Design) -> tuple[Any, int | None]:
+    """What --like names, and the items if the pilot does not know them."""
+    if like is not None:
+        try:
+            return float(like), pilot.n_items
+        except ValueError:
+            pass
+        path = Path(like)
+        if not path.exists():
+            raise InputError(f"--like is {like}: neither a number nor a file that exists")
+        return _counts.read([path], pilot), None
+    said = [name for name in pilot.said() if name != "n_items"]
+    if said:
+        raise InputError(f"--{said[0].replace('_', '-')} is about the pilot; give --like FILE")
+    return None, pilot.n_items
+
+
+def options(one: Planned) -> str:
+    """A design as options of ``truerank evaluate``."""
+    parts = []
+    for name, value in one.arguments.items():
+        option = "mode" if name == "sampler" else name.replace("_", "-")
+        if isinstance(value, bool):
+            parts += [f"--{option}"] if value else []
+        else:
+            parts.append(f"--{option} {int(value) if isinstance(value, float) else value}")
+    return " ".join(parts)
+
+
+def _draw(console: Console, found: Plan) -> None:
+    from rich import box
+    from rich.table import Table
+
+    console.print(f"{found.headline()}, {found.target}", highlight=False, markup=False)
+    console.print(
+        f"{found.n_users:,} users · {found.n_items:,} items · ranks by {found.source}",
+        highlight=False,
+        markup=False,
+    )
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("design", no_wrap=True)
+    for name in ("users", "items a user", "pairs", "error"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for one in found:
+        table.add_row(
+            one.name,
+            f"{one.n_users:,}",
+            f"{one.pairs_per_user:,.0f}",
+            f"{one.total_pairs:,.0f}",
+            f"{100 * one.error:.1f} %",
+        )
+    console.print(table)
+    if found:
+        console.print(
+            f"The cheapest: truerank evaluate {options(found[0])}", highlight=False, soft_wrap=True
+        )
+    console.print(found.rule(), highlight=False, markup=False)
