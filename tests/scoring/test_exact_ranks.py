@@ -34,8 +34,7 @@ def numba(request, monkeypatch):
 @pytest.fixture
 def small_tiles(monkeypatch):
     """Tiles that even small catalogues need many of."""
-    monkeypatch.setattr(_tiles, "USERS", 8)
-    monkeypatch.setattr(_tiles, "ITEMS", 24)
+    monkeypatch.setattr(_tiles, "tile", lambda kernels, catalogue: (8, 24))
 
 
 def brute_force(scores, test, train=((), ())):
@@ -206,9 +205,8 @@ def test_tiles_and_threads_do_not_matter(monkeypatch):
     scorer = Factors(users, items)
     plan = prepare(scorer, test, train=train)
     expected = exact.count(scorer, plan)
-    for n_users, n_items in ((1, 700), (64, 13), (200, 64)):
-        monkeypatch.setattr(_tiles, "USERS", n_users)
-        monkeypatch.setattr(_tiles, "ITEMS", n_items)
+    for size in ((1, 700), (64, 13), (200, 64)):
+        monkeypatch.setattr(_tiles, "tile", lambda kernels, catalogue, size=size: size)
         np.testing.assert_array_equal(exact.count(scorer, plan), expected)
     monkeypatch.setattr(_blas, "_controller", lambda: None)
     np.testing.assert_array_equal(exact.count(scorer, plan), expected)

@@ -23,15 +23,14 @@ from truerank.scoring._count import Kernels, Tally, Targets, kernels
 from truerank.scoring.factors import LANES, Factors, row_norms
 from truerank.scoring.task import Task
 
-USERS, ITEMS = 1024, 1024  # the largest tile: 4 MB of float32
-_TOGETHER = 2  # tiles of users prepared at once, before products drive all else from the caches
+_TOGETHER = 2048  # users prepared at once, before products drive all else from the caches
 
 
 def count(scorer: Factors, task: Task, advance: Callable[[int], None]) -> tuple[IntArray, IntArray]:
     """Pool items that score above each target, and those that tie with it, (n_rows,) each."""
     with _blas.one_thread() as workers:
         # Portions of users, as many for every worker.
-        rounds = -(-task.n_users // (USERS * _TOGETHER * workers))
+        rounds = -(-task.n_users // (_TOGETHER * workers))
         size = -(-task.n_users // (rounds * workers))
         portions = [slice(i, i + size) for i in range(0, task.n_users, size)]
         ranker = _Ranker(scorer, task, kernels(task.n_users * task.catalogue))
@@ -45,6 +44,11 @@ def count(scorer: Factors, task: Task, advance: Callable[[int], None]) -> tuple[
     return ranker.above, ranker.tied
 
 
+def tile(kernels: Kernels, catalogue: int) -> tuple[int, int]:
+    """Users and items of the largest tile."""
+    return kernels.tile(catalogue)
+
+
 class _Ranker:
     """Counts for a portion of the users; may be called by several threads at once."""
 
@@ -54,10 +58,11 @@ class _Ranker:
         self._task = task
         self._blocks = Blocks(task)
         self._kernels = kernels
+        self._n_users, self._n_items = tile(kernels, task.catalogue)
         self._spare: list[npt.NDArray[Any]] = []  # tiles not in use
         self._norm = [
-            float(row_norms(self._items[first : first + ITEMS]).max())
-            for first in range(0, task.catalogue, ITEMS)
+            float(row_norms(self._items[first : first + self._n_items]).max())
+            for first in range(0, task.catalogue, self._n_items)
         ]
         self.above = np.zeros(task.n_rows, dtype=np.int64)
         self.tied = np.zeros(task.n_rows, dtype=np.int64)
@@ -68,12 +73,13 @@ class _Ranker:
         vectors = _rows(self._users, block.user)
         targets = self._targets(block, vectors)
         begin, end = self._task.start[block.group], self._task.start[block.group + 1]
-        space = self._spare.pop() if self._spare else np.empty(USERS * ITEMS, vectors.dtype)
-        step = -(-n_users // -(-n_users // USERS))
+        largest = self._n_users * self._n_items
+        space = self._spare.pop() if self._spare else np.empty(largest, vectors.dtype)
+        step = -(-n_users // -(-n_users // self._n_users))
         for first in range(0, n_users, step):
             at = slice(first, first + step)
             tally = self._kernels.tally(
-                targets, first, vectors[at], self._task.left_out, begin[at], end[at], ITEMS
+                targets, first, vectors[at], self._task.left_out, begin[at], end[at], self._n_items
             )
             with np.errstate(all="ignore"):  # some libraries raise flags without cause
                 self._rank(vectors[at], tally, space)
@@ -83,11 +89,11 @@ class _Ranker:
 
     def _rank(self, vectors: FloatArray, tally: Tally, space: npt.NDArray[Any]) -> None:
         """Count the whole catalogue for these users, tile by tile."""
-        for tile, first in enumerate(range(0, self._task.catalogue, ITEMS)):
-            items = self._items[first : first + ITEMS]
+        for at, first in enumerate(range(0, self._task.catalogue, self._n_items)):
+            items = self._items[first : first + self._n_items]
             scores = space[: vectors.shape[0] * items.shape[0]].reshape(-1, items.shape[0])
             np.matmul(vectors, items.T, out=scores)
-            tally(scores, first, items, self._norm[tile])
+            tally(scores, first, items, self._norm[at])
 
     def _targets(self, block: Block, vectors: FloatArray) -> Targets:
         norm = row_norms(vectors).astype(np.float64)[block.place]
