@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truerank import _checks, _ranks, tables
+from truerank import _checks, _large, _ranks, tables
 from truerank._checks import FloatArray, IntArray
 from truerank.errors import InputError
 from truerank.schemes import Scheme
@@ -151,8 +151,9 @@ class RankCounts:
         Parameters
         ----------
         table
-            A pandas, polars or pyarrow table, or the path of a Parquet, CSV or TSV file. Read
-            are the columns ``rank`` (or ``sampled_rank``) and, where present, ``sample_size``
+            A pandas, polars or pyarrow table, the path of a Parquet, CSV or TSV file, or that of a
+            folder of Parquet files. Parquet larger than memory is read a part at a time. Read are
+            the columns ``rank`` (or ``sampled_rank``) and, where present, ``sample_size``
             or ``num_negatives``, ``n_items``, ``user_id``, ``item_id``, ``weight``; common
             other spellings are known.
         n_items, sample_size, num_negatives
@@ -162,29 +163,64 @@ class RankCounts:
         options
             As in :meth:`from_ranks`: ``replacement``, ``ladder``, ``hits``, ``targets``.
         """
-        return cls._from_table(
-            tables.read(table),
-            columns,
-            options,
-            n_items=n_items,
-            sample_size=sample_size,
-            num_negatives=num_negatives,
-        )
+        given = {"n_items": n_items, "sample_size": sample_size, "num_negatives": num_negatives}
+        if (large := _large.find(table)) is not None:
+            return cls._from_large(large, columns, options, given)[""]
+        return cls._from_table(tables.read(table), columns, options, **given)
 
     @classmethod
     def by_model(cls, table: Any, *, by: str = "model", **options: Any) -> dict[str, RankCounts]:
         """One RankCounts for each value of the column ``by``; options as in :meth:`from_table`."""
-        source = tables.read(table)
         columns = options.pop("columns", None)
+        given = {name: options.pop(name, None) for name in _DESIGN}
+        large = _large.find(table)
+        source = tables.read(table) if large is None else large.empty
         if by == "model":  # or as the table spells it
             by = tables.column_name(source, "model", columns) or by
-        given = {name: options.pop(name, None) for name in _DESIGN}
+        if large is not None:
+            return cls._from_large(large, columns, options, given, by=by)
         if not len(source):
             raise InputError(f"{source.name} is empty; there is nothing to count")
         return {
             value: cls._from_table(part, columns, options, **given)
             for value, part in source.split(by)
         }
+
+    @classmethod
+    def _from_large(
+        cls,
+        large: _large.Large,
+        columns: Mapping[str, str] | None,
+        options: dict[str, Any],
+        given: dict[str, Any],
+        *,
+        by: str | None = None,
+    ) -> dict[str, RankCounts]:
+        """The counts of each value of ``by``, or of all under "", a part at a time."""
+        table_ranks(large.empty, columns, **given)  # raises if columns are not as they should be
+        names = {role: tables.column_name(large.empty, role, columns) for role in tables.COLUMNS}
+        if by is None and names["model"] and (n_models := len(large.values(names["model"]))) > 1:
+            raise _several_models(large.name, n_models)
+        said = dict(options)
+        if options.get("replacement") is None:
+            said["replacement"] = True  # so that no part warns
+        wanted = dict.fromkeys(name for name in (*names.values(), by) if name is not None)
+        found: dict[str, RankCounts] = {}
+        n_seen = 0
+        for part in large.parts(list(wanted), names["user_id"]):
+            try:
+                for value, rows in [("", part)] if by is None else part.split(by):
+                    counts = cls._from_table(rows, columns, said, **given)
+                    found[value] = found[value] + counts if value in found else counts
+            except InputError as error:
+                raise InputError(f"{error} (in the part behind {n_seen:,} rows)") from error
+            n_seen += len(part)
+        if not found:
+            raise InputError(f"{large.name} is empty; there is nothing to count")
+        if options.get("replacement") is None:
+            for counts in found.values():
+                _ranks.warn_if_replacement_matters(counts.sample_size, counts.n_items)
+        return found
 
     @classmethod
     def _from_table(
@@ -511,10 +547,7 @@ def table_ranks(
         )
     models = _column(source, "model", columns)
     if models is not None and (n_models := len(set(map(str, models.tolist())))) > 1:
-        raise InputError(
-            f"{source.name} holds {n_models} models; count each on its own: "
-            "RankCounts.by_model, or --by model on the command line"
-        )
+        raise _several_models(source.name, n_models)
     ranks = _column(source, "sampled_rank", columns)
     if ranks is None:
         raise source.missing("rank", "sampled_rank")
@@ -534,6 +567,13 @@ def table_ranks(
     if identities["user_ids"] is None:  # an item without its user tells nothing
         identities["item_ids"] = None
     return {"ranks": ranks, **given, **identities}
+
+
+def _several_models(name: str, n_models: int) -> InputError:
+    return InputError(
+        f"{name} holds {n_models} models; count each on its own: RankCounts.by_model, or "
+        "--by model on the command line"
+    )
 
 
 def _replicates(replicate: Any, n_rows: int) -> IntArray:

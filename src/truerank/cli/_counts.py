@@ -93,16 +93,18 @@ def check_files(files: Sequence[Path], design: Design) -> None:
 
 
 def _check_one_model(files: Sequence[Path], design: Design) -> None:
-    from truerank import tables
+    from truerank import _large, tables
     from truerank.counts import is_saved
 
     models: dict[str, Path] = {}
     for path in files:
         if not is_saved(path):
-            source = tables.read(path)
+            large = _large.find(path)
+            source = tables.read(path) if large is None else large.empty
             column = (design.columns or {}).get("model") or source.find("model")
-            values = source.values(column).tolist() if column else []
-            models |= {str(value): path for value in values}
+            if column:
+                values = source.values(column).tolist() if large is None else large.values(column)
+                models |= {str(value): path for value in values}
     if len(models) > 1:
         raise InputError(
             f"the files hold several models ({', '.join(models)}) and files are added up; "
