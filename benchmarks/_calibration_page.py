@@ -175,7 +175,7 @@ class Page:
             yield f"| {metric} | " + " | ".join(parts) + " |"
 
     def _others(self) -> Iterator[str]:
-        yield "| estimator | design | redraws | |bias|, median | covered | flagged |"
+        yield "| estimator | design | redraws | size of bias, median | covered | flagged |"
         yield "| --- | --- | --- | --- | --- | --- |"
         for cell in self.cells:
             if cell.estimator != "smooth":

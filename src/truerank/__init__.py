@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from truerank.inference.translation import Translation
     from truerank.metrics import Metric
     from truerank.paired import PairedCounts
-    from truerank.sampling import adaptive_counts, sampled_counts
+    from truerank.sampling import adaptive_counts, sampled_counts, sampled_ranks
     from truerank.scoring.exact import exact_counts, exact_ranks
 
 __version__ = "0.1.0"
@@ -52,6 +52,7 @@ _PUBLIC: dict[str, str | None] = {
     "models": None,
     "plan": "inference.plan",
     "sampled_counts": "sampling",
+    "sampled_ranks": "sampling",
     "sampling": None,
     "schemes": None,
     "scoring": None,
@@ -85,6 +86,7 @@ __all__ = [
     "models",
     "plan",
     "sampled_counts",
+    "sampled_ranks",
     "sampling",
     "schemes",
     "scoring",

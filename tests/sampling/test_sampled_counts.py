@@ -211,3 +211,36 @@ def test_bad_scores():
     with pytest.raises(InputError, match="train"):
         tr.sampled_counts(scorer, test, train=test, sample_size=5)
     tr.sampled_counts(scorer, test, train=test, sample_size=5, keep_target=True)
+
+
+def test_sampled_ranks_are_the_counts_user_by_user():
+    rng = np.random.default_rng(5)
+    users, items = (rng.standard_normal((n, 6)).astype(np.float32) for n in (80, 200))
+    names = np.array([f"i{item}" for item in range(200)])
+    scorer = Factors(users, items, item_ids=names)
+    test = np.arange(80)[::-1], names[rng.integers(200, size=80)]
+    for negatives in ("per-user", "shared-block"):
+        options = {"num_negatives": 30, "seed": 3, "ties": "random", "negatives": negatives}
+        table = tr.sampled_ranks(scorer, test, **options)
+        assert table.column_names == ["user_id", "item_id", "rank", "sample_size", "n_items"]
+        assert table["user_id"].to_pylist() == test[0].tolist()
+        assert table["item_id"].to_pylist() == test[1].tolist()
+        counts = tr.sampled_counts(scorer, test, **options)
+        assert tr.RankCounts.from_table(table, replacement=False) == counts.pooled()
+    with pytest.raises(InputError, match="ties is 'spread', which gives no whole ranks"):
+        tr.sampled_ranks(scorer, test, num_negatives=30, ties="spread")
+
+
+def test_sampled_ranks_pair_models():
+    rng = np.random.default_rng(5)
+    users, items = (rng.standard_normal((n, 6)).astype(np.float32) for n in (300, 200))
+    test = (
+        np.arange(300),
+        np.argsort(-(users @ items.T + rng.gumbel(size=(300, 200))), axis=1)[:, 0],
+    )
+    noisy = items + 0.5 * rng.standard_normal(items.shape).astype(np.float32)
+    models = {"whole": Factors(users, items), "noisy": Factors(users, noisy)}
+    ranks = {name: tr.sampled_ranks(m, test, num_negatives=50) for name, m in models.items()}
+    found = tr.compare(ranks, "recall@10", replacement=False, target="population")
+    assert found.paired
+    assert found["whole", "noisy"].reduction > 0

@@ -6,7 +6,7 @@ from truerank.sampling._sample import rank_among, sample
 from truerank.sampling._sizes import sample_size_of
 from truerank.sampling.adaptive import adaptive_counts, count_adaptive
 from truerank.sampling.blocks import SharedBlocks
-from truerank.sampling.fixed import NEGATIVES, count_fixed, sampled_counts
+from truerank.sampling.fixed import NEGATIVES, count_fixed, sampled_counts, sampled_ranks
 from truerank.sampling.frozen import FrozenNegatives, freeze
 
 __all__ = [
@@ -24,4 +24,5 @@ __all__ = [
     "sample",
     "sample_size_of",
     "sampled_counts",
+    "sampled_ranks",
 ]

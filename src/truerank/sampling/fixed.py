@@ -80,9 +80,7 @@ def sampled_counts(
         (rows done, rows in all).
     """
     _ties.check(ties)
-    size = None
-    if not isinstance(negatives, FrozenNegatives) or (sample_size, num_negatives) != (None, None):
-        size = sample_size_of(sample_size, num_negatives)
+    size = _size(sample_size, num_negatives, negatives)
     task = prepare(scorer, test, train=train, keep_target=keep_target)
     return count_fixed(
         scorer,
@@ -93,6 +91,47 @@ def sampled_counts(
         ties=ties,
         negatives=negatives,
         progress=progress,
+    )
+
+
+def sampled_ranks(
+    scorer: Scorer,
+    test: Any,
+    *,
+    train: Any = None,
+    sample_size: int | None = None,
+    num_negatives: int | None = None,
+    replacement: bool = False,
+    seed: int = 0,
+    ties: str = "random",
+    negatives: str | SharedBlocks | FrozenNegatives = "per-user",
+    keep_target: bool = False,
+    progress: Progress = None,
+) -> Any:
+    """The sampled rank of every target, to pair models by user: a pyarrow Table.
+
+    Its columns are user_id, item_id, rank, sample_size and n_items, one row a test row, in its
+    order. Parameters as in `sampled_counts`; ties other than ``"spread"``, which shares a target
+    among ranks. The same seed gives every model the same negatives.
+    """
+    import pyarrow as pa
+
+    size = _size(sample_size, num_negatives, negatives)
+    task = prepare(scorer, test, train=train, keep_target=keep_target)
+    if _ties.check(ties) in ("spread", "mid"):
+        raise InputError(
+            f"ties is {ties!r}, which gives no whole ranks; say 'random', 'optimistic' or "
+            "'pessimistic', or take sampled_counts"
+        )
+    sampled, _, _ = _draw(scorer, task, size, replacement, seed, ties, negatives, progress)
+    return pa.table(
+        {
+            "user_id": pa.array(task.user_id),
+            "item_id": pa.array(scorer.item_ids.values(task.target)),
+            "rank": _ties.ranks(sampled.above, sampled.tied, _policy(ties)),
+            "sample_size": sampled.sample_size,
+            "n_items": task.n_items,
+        }
     )
 
 
@@ -109,6 +148,34 @@ def count_fixed(
 ) -> RankCounts:
     """`sampled_counts` of a task that is laid out already; no ``sample_size`` for frozen ones."""
     _ties.check(ties)
+    drawn = _draw(scorer, task, sample_size, replacement, seed, ties, negatives, progress)
+    sampled, scheme, replicate = drawn
+    return counts(task, sampled, _policy(ties), scheme, replicate)
+
+
+def _size(sample_size: int | None, num_negatives: int | None, negatives: Any) -> int | None:
+    """The sample size asked for; none is for frozen negatives."""
+    if isinstance(negatives, FrozenNegatives) and (sample_size, num_negatives) == (None, None):
+        return None
+    return sample_size_of(sample_size, num_negatives)
+
+
+def _policy(ties: str) -> str:
+    """What is left to do with ties: random ones are broken as they are drawn."""
+    return "optimistic" if ties == "random" else ties
+
+
+def _draw(
+    scorer: Scorer,
+    task: Task,
+    sample_size: int | None,
+    replacement: bool,
+    seed: int,
+    ties: str,
+    negatives: str | SharedBlocks | FrozenNegatives,
+    progress: Progress,
+) -> tuple[Sampled, Scheme, IntArray | None]:
+    """The samples, how they were drawn, and the replicate group of each row if they have one."""
     scheme = Scheme(replacement)
     mode = "random" if ties == "random" else "count"
     replicate = None
@@ -134,7 +201,7 @@ def count_fixed(
             stream_keys=stream_keys,
             progress=progress,
         )
-    return counts(task, sampled, "optimistic" if mode == "random" else ties, scheme, replicate)
+    return sampled, scheme, replicate
 
 
 def counts(
