@@ -56,12 +56,15 @@ class Large:
 
     def _batches(self, columns: Sequence[str]) -> Iterator[Any]:
         import pyarrow as pa
+        import pyarrow.dataset as ds
 
         held: list[Any] = []
         n_held = 0
         with self._readable():
-            # Read ahead by little: the default holds 16 batches of each of several files.
-            options = {"batch_size": 2**17, "batch_readahead": 2, "fragment_readahead": 1}
+            # One thread, nothing beforehand: otherwise scans read on while we count, and what they
+            # hold grows with the file.
+            options: dict[str, Any] = {"batch_size": 2**17, "use_threads": False}
+            options["fragment_scan_options"] = ds.ParquetFragmentScanOptions(pre_buffer=False)
             for batch in self._dataset.to_batches(columns=list(columns), **options):
                 if n_held + batch.num_rows > ROWS and held:
                     yield pa.Table.from_batches(held)

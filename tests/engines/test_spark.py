@@ -159,6 +159,18 @@ def test_batches_do_not_matter_either(session, users):
     assert same(engines.add_up(kernel(rows)), local("exact", IDS["integer"]))
 
 
+@pytest.mark.parametrize("ids", IDS)
+def test_workers_may_read_the_files_themselves(session, tmp_path, ids):
+    rows = table(IDS[ids])
+    (tmp_path / "users").mkdir()
+    for i in range(3):  # of several row groups each
+        part = tmp_path / "users" / f"part-{i}.parquet"
+        pq.write_table(rows.slice(i * 40, 40), part, row_group_size=11)
+    for design in ("sampled", "exact"):
+        _, count, options = DESIGNS[design]
+        assert same(count(tmp_path / "users", ITEMS, **options), local(design, IDS[ids]))
+
+
 def test_item_vectors_may_be_a_file_and_items_have_ids(users, tmp_path):
     ids = IDS["integer"]
     path = tmp_path / "items.npy"

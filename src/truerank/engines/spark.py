@@ -39,10 +39,12 @@ def sampled_counts(
     Parameters
     ----------
     users
-        A DataFrame with the columns ``user_id`` (integers or strings), ``item_id`` (the target, or
-        an array of all the user's targets), ``vector`` (an array of floats or doubles; not needed
-        if the model is a scorer) and, if there is one, ``train`` (an array of items to leave out
-        of the user's pool; none if null).
+        A DataFrame, or the path of a Parquet file or folder that every executor can read (faster:
+        Python workers then read it themselves, and no vector goes by Java). Its columns are
+        ``user_id`` (integers or strings), ``item_id`` (the target, or an array of all the user's
+        targets), ``vector`` (an array of floats or doubles; not needed if the model is a scorer)
+        and, if there is one, ``train`` (an array of items to leave out of the user's pool; none if
+        null).
     model
         Item vectors, shape (n_items, d), as a numpy array, which is broadcast, or as the path of
         an .npy file that every executor can read, which is memory-mapped; or any
@@ -139,9 +141,14 @@ def session(master: str = "local[*,4]", **config: Any) -> Any:
 
 
 def _count(users: Any, kernel: Kernel, *, distinct_users: bool) -> RankCounts:
-    _check_frame(users)
+    pieces = None
+    if isinstance(users, (str, os.PathLike)):
+        frame, pieces = _session().read.parquet(str(users)), _Pieces(str(users))
+    else:
+        _check_frame(users)
+        frame = users
     wanted = ["user_id", "item_id"] + ["vector"] * kernel.model.needs_vectors
-    there = users.columns
+    there = frame.columns
     for name in wanted:
         if kernel.columns[name] not in there:
             raise InputError(
@@ -150,26 +157,72 @@ def _count(users: Any, kernel: Kernel, *, distinct_users: bool) -> RankCounts:
             )
     if kernel.columns["train"] in there:
         wanted.append("train")
-    frame = users.select(*(kernel.columns[name] for name in wanted))
+    columns = [kernel.columns[name] for name in wanted]
+    frame = frame.select(*columns)
     if kernel.model.needs_vectors:
         _check_vectors(frame, kernel.columns["vector"])
     if not distinct_users:
         _check_distinct(frame, kernel.columns["user_id"])
-    return _run(frame, kernel)
+    if pieces is None:
+        return _run(frame, kernel)
+    pieces.columns = columns
+    return _run(pieces.numbers(frame.sparkSession), kernel, read=pieces.batches)
 
 
-def _run(frame: Any, kernel: Callable[[Any], Any], by: str | None = None) -> RankCounts:
-    """Count every partition and add up; with ``by``, rows are sorted by it and users kept whole."""
+def _run(
+    frame: Any, kernel: Callable[[Any], Any], *, by: str | None = None, read: Run = iter
+) -> RankCounts:
+    """Count every partition and add up; with ``by``, rows are sorted by it and users kept whole.
+
+    ``read`` turns the batches that Spark sends into those that are counted.
+    """
     from pyspark.sql import functions as f
 
     by_reference = not isinstance(kernel, Kernel) or kernel.model.needs_vectors
     shared = _context(frame).broadcast(kernel if by_reference else _ByValue(kernel))
     try:
-        parts = frame.mapInArrow(_mapper(shared, by), _PACKED)
+        parts = frame.mapInArrow(_mapper(shared, by, read), _PACKED)
         totals = parts.groupBy(*KEYS).agg(*(f.sum(name).alias(name) for name in SUMS))
         return add_up(_collected(totals))
     finally:
         shared.unpersist()
+
+
+class _Pieces:
+    """Row groups of Parquet files, which workers read by themselves: no vector goes by Java."""
+
+    def __init__(self, path: str) -> None:
+        import pyarrow as pa
+        import pyarrow.dataset as ds
+
+        try:
+            dataset = ds.dataset(path, format="parquet")
+            self._places = [
+                (fragment.path, group.id)
+                for fragment in dataset.get_fragments()
+                for group in fragment.row_groups
+            ]
+        except (OSError, ValueError, pa.ArrowException) as error:
+            raise InputError(f"{path} cannot be read as Parquet: {error}") from None
+        if not self._places:
+            raise InputError(f"{path} has no rows; there is nothing to count")
+        self._files = dataset.filesystem
+        self.columns: list[str] = []
+
+    def numbers(self, session: Any) -> Any:
+        """A DataFrame with the number of each row group, a few of them a partition."""
+        n_tasks = 4 * session.sparkContext.defaultParallelism
+        return session.range(0, len(self._places), 1, min(n_tasks, len(self._places)))
+
+    def batches(self, numbers: Iterator[Any]) -> Iterator[Any]:
+        """The rows of the row groups whose numbers come in."""
+        import pyarrow.parquet as pq
+
+        for batch in numbers:
+            for number in batch["id"].to_pylist():
+                path, group = self._places[number]
+                with pq.ParquetFile(path, filesystem=self._files) as file:
+                    yield from file.iter_batches(2**16, row_groups=[group], columns=self.columns)
 
 
 class _ByValue:
@@ -184,13 +237,13 @@ class _ByValue:
         return cloudpickle.loads, (cloudpickle.dumps(self.value),)
 
 
-def _mapper(shared: Any, by: str | None) -> Run:
+def _mapper(shared: Any, by: str | None, read: Run) -> Run:
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         # Spark runs a task a core: no threads of our own beside them.
         threads = os.environ.get("OMP_NUM_THREADS", "1")
         os.environ.setdefault("NUMBA_NUM_THREADS", threads)
         kernel = shared.value  # kept by the worker from task to task
-        rows = gathered(batches)
+        rows = gathered(read(batches))
         for table in rows if by is None else whole_users(rows, by):
             yield from kernel(table).to_batches()
 
@@ -217,6 +270,11 @@ def _pyspark() -> Any:
             "Spark needs pyspark 4: pip install truerank[spark] (and Java 17 or newer)"
         ) from error
     return pyspark.sql
+
+
+def _session() -> Any:
+    """The session there is, or a local one."""
+    return _pyspark().SparkSession.getActiveSession() or session()
 
 
 def _check_frame(frame: Any) -> None:
