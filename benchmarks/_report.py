@@ -45,7 +45,7 @@ def write(path: Path, results: Sequence[Result], seconds: float, names: Sequence
     if path.suffix == ".json":
         text = _json(results, seconds)
     else:
-        command = " ".join(["python -m benchmarks", *names, "--write docs/benchmarks.md"])
+        command = " ".join(["python -m benchmarks", *names, f"--write docs/{path.name}"])
         text = _markdown(results, seconds, command)
     replace(path, text)
 
@@ -153,7 +153,9 @@ each: processor seconds on one thread. Both start from the same counted ranks: a
 recall@K = (K/N)^0.2, with N = 25,815 items and 25,677 users unless said otherwise. *ratio* is
 reference / ours. *apart* is the largest relative difference between the two answers: ours come
 from the compressed support, the references from every rank. "300 metrics" are Recall, NDCG and AP
-at 1 to 100. Lines without a goal are there to be seen; they count neither as met nor as missed.
+at 1 to 100. Exact and sampled ranks are those of normal factors (float32, 64 dimensions), in wall
+time where threads work side by side. Lines without a goal are there to be seen; they count neither
+as met nor as missed.
 
 Other work on the machine slows the memory-bound references more than it slows us, and so flatters
 the ratios: hence the load average above.
