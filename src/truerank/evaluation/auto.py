@@ -29,7 +29,7 @@ from truerank.support import RankDistribution
 Negatives = str | sampling.SharedBlocks
 QUICK = 20.0  # seconds that an exact evaluation may always take
 # Standard deviation under shared negatives, in those of users' own: the largest measured for blocks
-# of 64 (docs/benchmarks.md, scatter of HR@10).
+# of 64 (docs/benchmarks-evaluation.md).
 SHARED_SCATTER = 2.1
 _PILOT_USERS = 1000
 _SIMULATED_USERS = 5000
