@@ -14,7 +14,13 @@ from truerank import metrics as metrics_module
 from truerank.counts import RankCounts
 from truerank.errors import InputError
 from truerank.estimators import Estimator, Fit, Posterior
-from truerank.inference.intervals import Interval, check_confidence, check_target, intervals
+from truerank.inference.intervals import (
+    Interval,
+    check_confidence,
+    check_population,
+    check_target,
+    intervals,
+)
 from truerank.inference.resolution import resolution
 from truerank.inference.verdict import not_resolved
 from truerank.metrics import Metric, MetricLike
@@ -278,10 +284,7 @@ def _interval_options(
 ) -> dict[str, Any] | None:
     """What was asked of the intervals, checked; None without any."""
     check_target(target)
-    if population is not None and not population >= counts.n_users:
-        raise InputError(
-            f"population is {population!r}; it must be at least the {counts.n_users:g} users seen"
-        )
+    check_population(population, counts.n_users)
     if confidence is None:
         return None
     asked = {"confidence": check_confidence(confidence), "target": target}

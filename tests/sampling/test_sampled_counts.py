@@ -244,3 +244,11 @@ def test_sampled_ranks_pair_models():
     found = tr.compare(ranks, "recall@10", replacement=False, target="population")
     assert found.paired
     assert found["whole", "noisy"].reduction > 0
+
+
+@pytest.mark.parametrize("negatives", ["frozen", np.ones((3, 2)), 7])
+def test_unknown_negatives(negatives):
+    scorer, test = same_for_all(12, 2)
+    for evaluate in (tr.sampled_counts, tr.evaluate):
+        with pytest.raises(InputError, match="unknown negatives"):
+            evaluate(scorer, test, sample_size=5, negatives=negatives)

@@ -215,11 +215,10 @@ def _choose_users(
 
 
 def _check_negatives(negatives: Any, sampler: str) -> None:
-    kinds = (*sampling.NEGATIVES, "SharedBlocks", "FrozenNegatives")
-    known = isinstance(negatives, SharedBlocks | FrozenNegatives) or negatives in sampling.NEGATIVES
-    if negatives is not None and not known:
-        raise _checks.unknown("negatives", negatives, kinds)
-    if sampler == "adaptive" and negatives not in (None, "per-user"):
+    if negatives is None:
+        return
+    sampling.check_negatives(negatives)
+    if sampler == "adaptive" and negatives != "per-user":
         raise InputError(
             f"negatives is {negatives!r}, but adaptive samples continue each user's own stream; "
             'take sampler="fixed", or leave negatives out'

@@ -23,6 +23,7 @@ from truerank.inference.intervals import (
     SMALL,
     Interval,
     check_confidence,
+    check_population,
     check_target,
     interval_of,
     normal_quantile,
@@ -116,12 +117,9 @@ def compare(
         raise _checks.unknown("baseline", baseline, data.counts)
     drawn = 0.0 if target == "these-users" else 1.0
     most = max(counts.n_users for counts in data.counts.values())
-    if population is not None:
-        if not population >= most:
-            raise InputError(
-                f"population is {population!r}; it must be at least the {most:g} users seen"
-            )
-        drawn *= 1.0 - most / population
+    everyone = check_population(population, most)
+    if everyone is not None:
+        drawn *= 1.0 - most / everyone
     fitted = []
     for name, counts in data.counts.items():
         if counts.effective_users < 2.0:

@@ -18,6 +18,7 @@ from truerank.support import Support
 
 REFITS = 500
 _WORLDS = 20  # sets of global ranks among the refits
+_LEAST_USERS = 2000  # whose moments are taken: few users are drawn several times over
 _TIMES = 8  # redraws that tell a mean gain from its variance
 
 
@@ -115,7 +116,8 @@ def _of_gains(
     rng: np.random.Generator,
 ) -> ErrorLaw | None:
     """By the moments of gains over users and over redraws of each of them."""
-    users = posterior.draw(rng)
+    copies = -(-_LEAST_USERS // posterior.n_users)
+    users = posterior.draw(rng, copies=copies)
     drawn = np.stack([users.evaluate(rng) for _ in range(_TIMES)], axis=1)
     outcomes, row = distinct(users.schemes, drawn.reshape(4, -1))
     gains = outcome_gains(outcomes, fit, estimator, metrics, support)
@@ -130,7 +132,7 @@ def _of_gains(
         off = mean - metric.gain(users.global_rank, users.n_items)
         parts.append((off.mean(), within.mean(), off.var(ddof=1) - noise, mean.var(ddof=1) - noise))
     bias, *variances = np.array(parts).T
-    return _law(bias, variances, users.n_users * posterior.scale)
+    return _law(bias, variances, posterior.n_users * posterior.scale)
 
 
 def _law(bias: FloatArray, variances: Sequence[FloatArray], n_users: float) -> ErrorLaw:

@@ -57,9 +57,25 @@ def check_target(target: str) -> str:
 
 def check_confidence(confidence: float) -> float:
     """The confidence, if it lies between 0 and 1."""
-    if isinstance(confidence, (bool, str)) or not 0.0 < confidence < 1.0:
+    if not _is_number(confidence) or not 0.0 < confidence < 1.0:
         raise InputError(f"confidence is {confidence!r}; it must lie between 0 and 1, as 0.95 does")
     return float(confidence)
+
+
+def _is_number(value: object) -> bool:
+    number = isinstance(value, (int, float, np.integer, np.floating))
+    return number and not isinstance(value, bool)
+
+
+def check_population(population: float | None, n_users: float) -> float | None:
+    """The number of all users, if it is no less than those seen; None stays None."""
+    if population is None:
+        return None
+    if not _is_number(population) or not population >= n_users:
+        raise InputError(
+            f"population is {population!r}; it must be at least the {n_users:g} users seen"
+        )
+    return float(population)
 
 
 def reference_of(

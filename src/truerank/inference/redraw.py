@@ -104,9 +104,15 @@ class Posterior:
         self._row = np.repeat(np.arange(counts.n_outcomes), np.diff(edge, prepend=0).astype(int))
         self._pool = merged_pools(counts, MOST_POOLS)
 
-    def draw(self, rng: np.random.Generator, *, resample: bool = False) -> Users:
-        """One set of users; resampled with replacement if the users themselves are random."""
-        counts, row = self._counts, self._row
+    @property
+    def n_users(self) -> int:
+        """How many are drawn."""
+        return int(self._row.size)
+
+    def draw(self, rng: np.random.Generator, *, resample: bool = False, copies: int = 1) -> Users:
+        """One set of users, each with ``copies`` ranks of its own; resampled with replacement if
+        the users themselves are random."""
+        counts, row = self._counts, np.repeat(self._row, copies)
         if resample:
             row = np.sort(rng.choice(row, size=row.size))
         rank = counts.sampled_rank[row]

@@ -6,7 +6,13 @@ from truerank.sampling._sample import rank_among, sample
 from truerank.sampling._sizes import sample_size_of
 from truerank.sampling.adaptive import adaptive_counts, count_adaptive
 from truerank.sampling.blocks import SharedBlocks
-from truerank.sampling.fixed import NEGATIVES, count_fixed, sampled_counts, sampled_ranks
+from truerank.sampling.fixed import (
+    NEGATIVES,
+    check_negatives,
+    count_fixed,
+    sampled_counts,
+    sampled_ranks,
+)
 from truerank.sampling.frozen import FrozenNegatives, freeze
 
 __all__ = [
@@ -16,6 +22,7 @@ __all__ = [
     "Sampled",
     "SharedBlocks",
     "adaptive_counts",
+    "check_negatives",
     "count_adaptive",
     "count_fixed",
     "freeze",

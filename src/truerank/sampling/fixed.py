@@ -176,6 +176,7 @@ def _draw(
     progress: Progress,
 ) -> tuple[Sampled, Scheme, IntArray | None]:
     """The samples, how they were drawn, and the replicate group of each row if they have one."""
+    check_negatives(negatives)
     scheme = Scheme(replacement)
     mode = "random" if ties == "random" else "count"
     replicate = None
@@ -230,11 +231,19 @@ def counts(
     return functools.reduce(operator.add, parts)
 
 
-def _blocks(negatives: Any) -> SharedBlocks | None:
+def check_negatives(negatives: Any) -> None:
+    """Raise unless these are negatives of a known kind."""
+    named = isinstance(negatives, str) and negatives in NEGATIVES
+    if not named and not isinstance(negatives, SharedBlocks | FrozenNegatives):
+        kinds = (*NEGATIVES, "SharedBlocks", "FrozenNegatives")
+        plain = negatives is None or isinstance(negatives, str)
+        shown = negatives if plain else type(negatives).__name__
+        raise _checks.unknown("negatives", shown, kinds)
+
+
+def _blocks(negatives: str | SharedBlocks) -> SharedBlocks | None:
     if isinstance(negatives, SharedBlocks):
         return negatives
-    if negatives not in NEGATIVES:
-        raise _checks.unknown("negatives", negatives, NEGATIVES)
     return SharedBlocks() if negatives == "shared-block" else None
 
 
