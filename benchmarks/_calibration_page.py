@@ -133,8 +133,8 @@ class Page:
                 "Cells of smooth with a larger bias that cover less than 90 %. Given the ranks of "
                 "these very users the bias is one number, which no redraw of the negatives shows; "
                 "over users like these it averages out. The error is the root mean squared "
-                "one, relative to the metric; unflagged cells are those whose error was taken to be "
-                "small, rightly or not.",
+                "one, relative to the metric; unflagged cells are those whose error was taken to "
+                "be small, rightly or not.",
                 "",
                 *(_list(poor) if poor else ["None."]),
                 "",
