@@ -268,8 +268,9 @@ def log_sequence(
         if pools.size == 1:
             return np.outer(above, log_above[0]) + np.outer(below, log_below[0])
         return above[:, None] * log_above[at] + below[:, None] * log_below[at]
-    log_p = _log_falling(better[None, :], above[:, None])
-    log_p += _log_falling(worse[at], below[:, None])
+    hits, row = np.unique(above, return_inverse=True)
+    log_p = _log_falling(better[None, :], hits[:, None])[row]
+    log_p += _log_falling(worse, below[:, None], at)
     log_p -= _log_falling(others[at], sample_size - 1.0)[:, None]
     log_p[~inside[at]] = _LOG_ZERO
     return log_p
@@ -301,24 +302,28 @@ def _extend(log_reached: FloatArray, block: int, above: FloatArray) -> FloatArra
     return np.asarray(logsumexp(log_reached + steps, axis=1))
 
 
-def _log_falling(a: FloatArray, x: FloatArray) -> FloatArray:
+def _log_falling(a: FloatArray, x: FloatArray, row: IntArray | None = None) -> FloatArray:
     """log of a (a-1) ... (a-x+1) = Gamma(a+1)/Gamma(a-x+1), _LOG_ZERO where x > a.
+
+    With ``row``, of ``a[row]``: what depends on ``a`` alone is then found once for each row.
 
     The plain difference of two log-gammas loses log10(a) digits (4e-7 at a = 1e8); Stirling's
     series with the leading terms cancelled by hand keeps the error below 1e-9.
     """
     from scipy.special import gammaln
 
-    a, x = np.broadcast_arrays(a, x)
-    left = a - x
-    possible = left >= 0
-    large = possible & (left >= 1e4)
-    small = possible & ~large
-    result = np.full(a.shape, _LOG_ZERO)
-    if small.any():
-        result[small] = gammaln(a[small] + 1.0) - gammaln(left[small] + 1.0)
+    each = a if row is None else a[row]
+    left = each - x
+    large = left >= 1e4
+    if large.all():
+        result = np.empty(left.shape)
+    else:
+        top = gammaln(a + 1.0)
+        result = (top if row is None else top[row]) - gammaln(np.maximum(left, 0.0) + 1.0)
+        result[left < 0] = _LOG_ZERO
     if large.any():
-        big, taken, rest = a[large], x[large], left[large]
+        each, x = np.broadcast_arrays(each, x)
+        big, taken, rest = each[large], x[large], left[large]
         result[large] = (
             taken * np.log(big)
             - (rest + 0.5) * np.log1p(-taken / big)
