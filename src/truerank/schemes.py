@@ -224,18 +224,14 @@ def log_ways(
     if not scheme.adaptive:
         return _log_choose(sample_size - 1.0, above)
     result = np.full(above.shape, _LOG_ZERO)
-    reach = scheme._reach(n_items)
-    for pool in np.unique(reach):
-        stages = scheme.stages(int(pool), 0)
-        previous = 1
-        going_on = np.array([0.0])  # log ways to reach the stage with 0, 1, .. hits so far
-        for size, hits in itertools.zip_longest(stages, scheme.thresholds[: len(stages) - 1]):
-            here = (reach == pool) & (sample_size == size)
-            if size == stages[-1]:
-                result[here] = _extend(going_on, size - previous, above[here])
-                break
-            here &= above >= hits
-            result[here] = _extend(going_on, size - previous, above[here])
+    last = scheme._reach(n_items)  # the size at which everyone ends
+    previous = 1
+    going_on = np.array([0.0])  # log ways to reach the stage with 0, 1, .. hits so far
+    for size, hits in itertools.zip_longest(scheme.ladder, scheme.thresholds):
+        here = (last > previous) & (sample_size == np.minimum(size, last))
+        here &= (last <= size) | (above >= (hits or 0))
+        result[here] = _extend(going_on, sample_size[here] - previous, above[here])
+        if hits is not None:
             going_on = _extend(going_on, size - previous, np.arange(float(hits)))
             previous = size
     return result
@@ -291,15 +287,16 @@ def _log_choose(n: FloatArray, k: FloatArray) -> FloatArray:
     return np.where(possible, log_c, _LOG_ZERO)
 
 
-def _extend(log_reached: FloatArray, block: int, above: FloatArray) -> FloatArray:
-    """log ways to have ``above`` hits after ``block`` more draws, given ways by hits before."""
-    from scipy.special import logsumexp
+def _extend(log_reached: FloatArray, block: Any, above: FloatArray) -> FloatArray:
+    """log ways to have ``above`` hits after ``block`` more draws, given ways by hits before.
 
+    ``block`` is one number, or one for each of ``above``.
+    """
     before = np.arange(float(log_reached.size))
-    steps = _log_choose(np.asarray(float(block)), above[:, None] - before)
-    if not above.size:
-        return np.empty(0)
-    return np.asarray(logsumexp(log_reached + steps, axis=1))
+    draws = np.asarray(block, dtype=np.float64)[..., None]
+    logs = log_reached + _log_choose(draws, above[:, None] - before)
+    top = logs.max(axis=1, initial=_LOG_ZERO)  # finite: log(0) is
+    return np.asarray(top + np.log(np.exp(logs - top[:, None]).sum(axis=1)))
 
 
 def _log_falling(a: FloatArray, x: FloatArray, row: IntArray | None = None) -> FloatArray:
