@@ -6,7 +6,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from truerank import data, estimators, mapping, metrics, models, sampling, schemes, scoring
+    from truerank import (
+        data,
+        estimators,
+        mapping,
+        metrics,
+        models,
+        plot,
+        sampling,
+        schemes,
+        scoring,
+    )
     from truerank.auditing import audit
     from truerank.counts import RankCounts
     from truerank.engines import spark
@@ -51,6 +61,7 @@ _PUBLIC: dict[str, str | None] = {
     "metrics": None,
     "models": None,
     "plan": "inference.plan",
+    "plot": None,
     "sampled_counts": "sampling",
     "sampled_ranks": "sampling",
     "sampling": None,
@@ -85,6 +96,7 @@ __all__ = [
     "metrics",
     "models",
     "plan",
+    "plot",
     "sampled_counts",
     "sampled_ranks",
     "sampling",

@@ -316,6 +316,11 @@ class RankCounts:
         return self.total_weight**2 / self.squared_weight
 
     @property
+    def pairs_per_user(self) -> float:
+        """Negatives scored a sampled rank, in the mean."""
+        return float(self.weight @ (self.sample_size - 1)) / self.total_weight
+
+    @property
     def adaptive(self) -> bool:
         """Whether any outcome comes from adaptive sampling."""
         return any(scheme.adaptive for scheme in self.schemes)
@@ -345,6 +350,30 @@ class RankCounts:
             replicate=self.replicate[which],
             n_users=self.n_users * share,
             squared_weight=self.squared_weight * share,
+        )
+
+    def first_samples(self) -> RankCounts | None:
+        """The samples that all users began with: these counts, if they are of a fixed size.
+
+        Of adaptive ones, the first size of the ladder, if one hit ended the sampling there: users
+        who went on then had rank 1. None where that does not tell.
+        """
+        if not self.adaptive:
+            return self
+        (scheme, *more) = self.schemes
+        if more or (scheme.thresholds and scheme.thresholds[0] != 1):
+            return None
+        size = np.minimum(scheme.ladder[0], self.sample_size)
+        return self._build(
+            [Scheme(scheme.replacement)],
+            self.scheme,
+            self.n_items,
+            size,
+            np.where(self.sample_size > size, 1, self.sampled_rank),
+            self.weight,
+            replicate=self.replicate,
+            n_users=self.n_users,
+            squared_weight=self.squared_weight,
         )
 
     def reweighted(self, weight: FloatArray) -> RankCounts:

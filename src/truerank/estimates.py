@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -114,6 +115,7 @@ class Estimates(Mapping[str, Estimate]):
     for estimators that have none. ``converged`` and ``n_iter`` are None where the estimator is a
     closed form; ``converged`` is None too for an EM stopped after a fixed number of steps.
     ``posterior`` is the fitted posterior over rank distributions (smooth), else None.
+    ``options`` are those that `estimate` was given: ``confidence``, ``target``, ``seed``, ...
     """
 
     estimator: Estimator
@@ -124,6 +126,7 @@ class Estimates(Mapping[str, Estimate]):
     details: Mapping[str, float]
     counts: RankCounts
     posterior: Posterior | None = None
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __getitem__(self, metric: MetricLike) -> Estimate:
         key = metrics_module.key(metric)
@@ -162,6 +165,21 @@ class Estimates(Mapping[str, Estimate]):
             return None
         wanted = next(m for m in found._intervals.metrics if m.key == found.metric)
         return not_resolved(self.counts, wanted, self.estimator, error=error)
+
+    def again(
+        self,
+        metrics: MetricLike | Iterable[MetricLike],
+        *,
+        k: int | Iterable[int] | None = None,
+        **changes: Any,
+    ) -> Estimates:
+        """Other metrics of the same counts by the same estimator, options as before or changed."""
+        options = {**self.options, **changes}
+        return estimate(self.counts, metrics, k=k, estimator=self.estimator, **options)
+
+    def report(self, path: Any, *, name: str = "model", **options: Any) -> None:
+        """Write an HTML report on this model; options as in :func:`truerank.report.write`."""
+        write_report({name: self}, path, **options)
 
     def to_dict(self) -> list[dict[str, Any]]:
         """One plain dict a metric, ready for JSON."""
@@ -255,6 +273,16 @@ def estimate(
         raise InputError(
             f"counts is of type {type(counts).__name__}; make it with RankCounts.from_ranks"
         )
+    given: dict[str, Any] = {
+        "confidence": confidence,
+        "target": target,
+        "population": population,
+        "support": support,
+        "plug_in": plug_in,
+        "clip": clip,
+        "seed": seed,
+        "progress": progress,
+    }
     options = _interval_options(counts, confidence, target, population)
     chosen = estimators.get(estimator)
     wanted = metrics_module.parse(metrics, k=k)
@@ -276,7 +304,13 @@ def estimate(
         fit.details,
         counts,
         fit.posterior,
+        given,
     )
+
+
+def write_report(models: Mapping[str, Any], path: Any, **options: Any) -> None:
+    """Hand results to the report, which is a shell above them: found by name when it is wanted."""
+    importlib.import_module("truerank.report").write(models, path, **options)
 
 
 def _interval_options(

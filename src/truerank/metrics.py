@@ -132,6 +132,13 @@ def parse(
     return tuple(found.values())
 
 
+def share(above: int, upto: int) -> Metric:
+    """The share of users whose rank is greater than ``above`` and at most ``upto``."""
+    above = _checks.integer(above, "above", low=0)
+    upto = _checks.integer(upto, "upto", low=above + 1, why="more than above")
+    return Metric(f"rank>{above}", upto, lambda rank: (rank > above).astype(np.float64))
+
+
 def total_gains(
     metrics: Iterable[Metric], rank: Any, n_items: Any, weight: FloatArray
 ) -> dict[str, float]:

@@ -10,7 +10,10 @@ from scipy import stats
 import truerank as tr
 from truerank.errors import InputError
 from truerank.inference import _covariance
+from truerank.inference.compare import compare_all
+from truerank.inference.simulate import sampled_ranks
 from truerank.inference.winners import winner_test
+from truerank.schemes import Scheme
 
 N_ITEMS, N_USERS = 300, 800
 REDRAWS = 50
@@ -371,3 +374,34 @@ def test_winners():
         winner_test({"A": a, "B": b[1:]}, "recall@20", sample_size=30, **options)
     with pytest.raises(InputError, match="both given"):
         winner_test(ranks, "recall@20", sample_size=30, ladder=(10, 20), **options)
+
+
+def test_several_metrics_at_once_are_each_alone():
+    ranks = sampled(global_ranks(), 60, 0, shared=False)
+    models = {name: table(rank, 60) for name, rank in zip("AB", ranks, strict=True)}
+    both_at_once = compare_all(models, ["recall@20", "auc"], replacement=False)
+    assert [one.metric for one in both_at_once] == ["recall@20", "auc"]
+    for one in both_at_once:
+        alone = tr.compare(models, one.metric, replacement=False)
+        assert [s.model for s in one.ranking] == [s.model for s in alone.ranking]
+        for mine, other in zip(one.differences, alone.differences, strict=True):
+            assert mine.value == pytest.approx(other.value, rel=1e-3)
+            assert mine.std_error == pytest.approx(other.std_error, rel=2e-2)
+            assert [test.name for test in mine.tests] == [test.name for test in other.tests]
+
+
+def test_adaptive_ladders_that_a_budget_cut_may_be_compared():
+    rng = np.random.default_rng(0)
+    counts = {}
+    for name, ladder in {"a": (20, 40, 80), "b": (20, 40, 70)}.items():
+        rank = np.ceil(500 * rng.random(300) ** 2)
+        drawn = sampled_ranks(
+            rank.astype(int), np.full(300, 500), Scheme(False, ladder), np.zeros(300, int), rng
+        )
+        counts[name] = tr.RankCounts.from_outcomes(
+            drawn[0], n_items=500, sample_size=drawn[1], sampled_rank=drawn[2], weight=np.ones(300)
+        )
+    assert len(tr.compare(counts, "recall@10").ranking) == 2
+    fixed = tr.RankCounts.from_ranks(np.ones(300, int), n_items=500, sample_size=20)
+    with pytest.raises(tr.InputError, match="scheme is"):
+        tr.compare({"a": counts["a"], "fixed": fixed}, "recall@10")

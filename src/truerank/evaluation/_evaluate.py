@@ -17,7 +17,14 @@ from truerank import metrics as metrics_module
 from truerank.counts import RankCounts
 from truerank.designs import Adaptive
 from truerank.errors import InputError
-from truerank.estimates import DEFAULT_ESTIMATOR, DEFAULT_METRICS, Estimate, Estimates, estimate
+from truerank.estimates import (
+    DEFAULT_ESTIMATOR,
+    DEFAULT_METRICS,
+    Estimate,
+    Estimates,
+    estimate,
+    write_report,
+)
 from truerank.estimators import Estimator
 from truerank.evaluation import auto, users
 from truerank.inference.simulate import Design
@@ -58,6 +65,10 @@ class Evaluation(Mapping[str, Estimate]):
     def to_pandas(self) -> Any:
         """A pandas DataFrame, one row a metric."""
         return self.estimates.to_pandas()
+
+    def report(self, path: Any, *, name: str = "model", **options: Any) -> None:
+        """Write an HTML report on this model; options as in :func:`truerank.report.write`."""
+        write_report({name: self}, path, **options)
 
     def save(self, path: Any) -> None:
         """Write the counts to Parquet with the protocol card in its metadata."""
@@ -178,7 +189,7 @@ def evaluate(
     policy = ties or ("random" if choice.mode == "adaptive" else "spread")
     counts = _count(scorer, task, choice, seed, policy, progress)
     seconds = time.perf_counter() - begin
-    pairs = float(counts.weight @ (counts.sample_size - 1)) / counts.total_weight
+    pairs = counts.pairs_per_user
     protocol = _protocol(
         task, choice, counts, population, seed=seed, ties=policy, train=train, estimator=chosen,
         stratified=stratified and users is not None,

@@ -89,7 +89,7 @@ def _of_counts(counts: dict[str, RankCounts], why: str, unpaired: bool) -> Compa
 
 def _check_alike(one: RankCounts, two: RankCounts, first: str, other: str) -> None:
     """As far as counts tell: the same users, pools and schemes."""
-    if one.schemes != two.schemes:
+    if _kinds(one) != _kinds(two):
         names = [" and ".join(scheme.name for scheme in c.schemes) for c in (one, two)]
         raise InputError(f"scheme is {names[0]} for {first} and {names[1]} for {other}; {UNPAIRED}")
     if not np.isclose(one.n_users, two.n_users, rtol=1e-9):
@@ -105,6 +105,11 @@ def _check_alike(one: RankCounts, two: RankCounts, first: str, other: str) -> No
                     f"{name} is {value} for {share[0]:,.6g} users of {first} and {share[1]:,.6g} "
                     f"of {other}; {UNPAIRED}"
                 )
+
+
+def _kinds(counts: RankCounts) -> set[object]:
+    """Schemes; of adaptive ones only how items are drawn: a budget cuts ladders by the model."""
+    return {scheme.replacement if scheme.adaptive else scheme for scheme in counts.schemes}
 
 
 def _weights(counts: RankCounts, name: str) -> dict[int, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from truerank import _checks, estimators
 from truerank import metrics as metrics_module
+from truerank._checks import FloatArray
 from truerank.counts import RankCounts
 from truerank.errors import InputError
 from truerank.estimators import Estimator, Fit
@@ -42,12 +43,16 @@ _PROPORTIONS = ("recall", "precision")
 
 @dataclass(frozen=True)
 class _Model:
-    """A model's counts, fit and law of the error, in units of the metric per user."""
+    """A model's counts, fit and law of the error of one metric, in units of it per user.
+
+    ``gains`` are those of each pooled outcome, None for estimators that have none.
+    """
 
     name: str
     counts: RankCounts
     fit: Fit
     law: ErrorLaw
+    gains: FloatArray | None
     per_user: float
     value: float
 
@@ -106,12 +111,46 @@ def compare(
     Paired and on the same negatives is the protocol to prefer: what two models have in common
     cancels. ``reduction`` of a difference shows how much of the variance that takes away.
     """
-    check_target(target)
-    z = normal_quantile(0.5 + check_confidence(confidence) / 2.0)
-    chosen = estimators.get(estimator)
     (wanted, *more) = metrics_module.parse(metric)
     if more:
         raise InputError(f"metric is {metric!r}, which is several; compare on one at a time")
+    (found,) = compare_all(
+        models,
+        wanted,
+        estimator=estimator,
+        confidence=confidence,
+        target=target,
+        population=population,
+        baseline=baseline,
+        unpaired=unpaired,
+        support=support,
+        seed=seed,
+        progress=progress,
+        **table_options,
+    )
+    return found
+
+
+def compare_all(
+    models: Mapping[str, Any] | PairedCounts | Any,
+    metrics: MetricLike | Iterable[MetricLike],
+    *,
+    estimator: str | Estimator = "smooth",
+    confidence: float = 0.95,
+    target: str = "these-users",
+    population: float | None = None,
+    baseline: str | None = None,
+    unpaired: bool = False,
+    support: str | Support = "auto",
+    seed: int = 0,
+    progress: Progress = None,
+    **table_options: Any,
+) -> tuple[Comparison, ...]:
+    """`compare` on several metrics, each model fitted and redrawn once for all of them."""
+    check_target(target)
+    z = normal_quantile(0.5 + check_confidence(confidence) / 2.0)
+    chosen = estimators.get(estimator)
+    wanted = metrics_module.parse(metrics)
     data = _compared.read(models, unpaired=unpaired, options=table_options)
     if baseline is not None and baseline not in data.counts:
         raise _checks.unknown("baseline", baseline, data.counts)
@@ -120,65 +159,83 @@ def compare(
     everyone = check_population(population, most)
     if everyone is not None:
         drawn *= 1.0 - most / everyone
-    fitted = []
+    by_model = []
     for name, counts in data.counts.items():
         if counts.effective_users < 2.0:
             raise InputError(
                 f"{name} has {counts.effective_users:.3g} users; at least 2 are needed"
             )
-        estimators.check([wanted], chosen, counts, "plain")
-        fitted.append(_fit(name, counts, chosen, wanted, support, seed, progress))
-    fitted.sort(key=lambda model: -model.value)
-    fits = {model.name: model.fit for model in fitted}
-    spread = scatter(
-        {model.name: (model.counts, model.law, model.per_user) for model in fitted},
-        data.paired,
-        fits,
-        chosen,
-        wanted,
-        support,
-        drawn,
-        seed,
-    )
-    differences = _differences(fitted, spread, z, baseline)
-    tests = _tests(fitted, data.paired, chosen, wanted, support)
-    adjusted = _adjusted(differences, tests)
-    return Comparison(
-        wanted.key,
-        estimators.describe(chosen),
-        target,
-        confidence,
-        data.paired is not None,
-        _how(data, adjusted),
-        tuple(_standings(fitted, spread, wanted, adjusted, z, drawn, 1.0 - confidence, seed)),
-        tuple(adjusted),
-        baseline,
-    )
+        estimators.check(wanted, chosen, counts, "plain")
+        by_model.append(_fit(name, counts, chosen, wanted, support, seed, progress))
+    found = []
+    for metric, fitted in zip(wanted, zip(*by_model, strict=True), strict=True):
+        ordered = sorted(fitted, key=lambda model: -model.value)
+        spread = scatter(
+            {model.name: (model.counts, model.law, model.per_user) for model in ordered},
+            data.paired,
+            {model.name: model.fit for model in ordered},
+            chosen,
+            metric,
+            support,
+            drawn,
+            seed,
+        )
+        differences = _differences(ordered, spread, z, baseline)
+        tests = _tests(ordered, data.paired, chosen, metric, support)
+        adjusted = _adjusted(differences, tests)
+        found.append(
+            Comparison(
+                metric.key,
+                estimators.describe(chosen),
+                target,
+                confidence,
+                data.paired is not None,
+                _how(data, adjusted),
+                tuple(_standings(ordered, spread, metric, adjusted, z, drawn, seed, confidence)),
+                tuple(adjusted),
+                baseline,
+            )
+        )
+    return tuple(found)
 
 
 def _fit(
     name: str,
     counts: RankCounts,
     estimator: Estimator,
-    metric: Metric,
+    metrics: Sequence[Metric],
     support: str | Support,
     seed: int,
     progress: Progress,
-) -> _Model:
-    fit = estimator.fit(counts.pooled(), metrics=[metric], support=support, plug_in="plain")
+) -> list[_Model]:
+    """The model on each of the metrics."""
+    pooled = counts.pooled()
+    fit = estimator.fit(pooled, metrics=metrics, support=support, plug_in="plain")
     law = error_law(
         counts,
         fit,
-        reference_of(counts, fit, [metric], support),
+        reference_of(counts, fit, metrics, support),
         estimator,
-        [metric],
+        metrics,
         support=support,
         seed=seed,
         progress=progress,
     )
+    gains = outcome_gains(pooled, fit, estimator, metrics, support)
     # Weights may sum to more than one a user (several targets): metrics are per user.
     per_user = counts.total_weight / counts.n_users
-    return _Model(name, counts, fit, law, per_user, fit.values[metric.key] * per_user)
+    return [
+        _Model(
+            name,
+            counts,
+            fit,
+            law.of([at]),
+            None if gains is None else gains[:, at],
+            per_user,
+            fit.values[metric.key] * per_user,
+        )
+        for at, metric in enumerate(metrics)
+    ]
 
 
 def _differences(
@@ -265,12 +322,11 @@ def _tests(
     """The tests of LJ24 section 7.2 for each pair, on gains per user."""
     samples = []
     for model in models:
-        pooled = model.counts.pooled()
-        gains = outcome_gains(pooled, model.fit, estimator, [metric], support)
-        if gains is None:
+        if model.gains is None:
             return {}
+        pooled = model.counts.pooled()
         weight = pooled.weight * (pooled.effective_users / pooled.total_weight)
-        samples.append(Sample.of(gains[:, 0] * model.per_user, weight))
+        samples.append(Sample.of(model.gains * model.per_user, weight))
     of_two = user_sampling.z_test if metric.name in _PROPORTIONS else user_sampling.t_test
     found: dict[tuple[str, str], tuple[HypothesisTest, ...]] = {
         (models[i].name, models[j].name): (of_two(samples[i], samples[j]),)
@@ -316,14 +372,14 @@ def _standings(
     differences: Sequence[Difference],
     z: float,
     drawn: float,
-    level: float,
     seed: int,
+    confidence: float,
 ) -> Iterator[Standing]:
     chance = spread.best([model.value for model in models], _WORLDS, seed)
     for i, model in enumerate(models):
         own = interval_of(model.fit.values[metric.key], model.law, 0, z, drawn, metric)
         own = own.scaled(model.per_user)
-        sure = [one for one in differences if one.p_holm < level]
+        sure = [one for one in differences if one.p_holm < 1.0 - confidence]
         above = sum(one.other == model.name for one in sure)
         below = sum(one.model == model.name for one in sure)
         yield Standing(

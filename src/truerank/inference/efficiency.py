@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from truerank import schemes
+from truerank.counts import RankCounts
 from truerank.designs import make_ladder
+from truerank.errors import InputError
 from truerank.schemes import Scheme
 from truerank.support import RankDistribution
 
@@ -51,3 +53,43 @@ def sampling_efficiency(
         stages.append(Stage(size, size / n_items, leading, float(cost)))
         before, leading = size, still
     return tuple(stages)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What one size of an adaptive sample took of those who were evaluated.
+
+    ``reached`` and ``ended`` are shares of the users, ``pairs`` the negatives drawn at this size in
+    the mean over all users. ``cost`` is LJ24's C_j as it was: negatives drawn at this size for each
+    user who ended there; infinite where nobody did, None at the last, where everyone ends.
+    """
+
+    sample_size: int
+    reached: float
+    ended: float
+    pairs: float
+    cost: float | None
+
+
+def sampling_effort(counts: RankCounts) -> tuple[Effort, ...]:
+    """The sizes that adaptive samples came to, and what each took.
+
+    Users whose pool is smaller than a size count for that size with their whole pool.
+    """
+    (scheme, *more) = counts.schemes
+    if more or not scheme.adaptive:
+        raise InputError("counts are not those of one adaptive scheme; there is no effort to show")
+    ladder = np.array(scheme.ladder)
+    at = np.searchsorted(ladder, counts.sample_size)
+    share = counts.weight / counts.total_weight
+    found, before = [], 1
+    for stage, size in enumerate(scheme.ladder):
+        here, ends = at >= stage, at == stage
+        reached, ended = float(share[here].sum()), float(share[ends].sum())
+        drawn = np.minimum(counts.sample_size[here], size) - before
+        pairs = float(share[here] @ drawn)
+        cost = pairs / ended if ended > 0 else np.inf
+        last = stage == ladder.size - 1
+        found.append(Effort(size, reached, ended, pairs, None if last else cost))
+        before = size
+    return tuple(found)

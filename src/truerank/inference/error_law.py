@@ -51,6 +51,11 @@ class ErrorLaw:
         """Root mean squared error for these users."""
         return np.sqrt(self.negatives**2 + self.bias**2 + self.blur**2)
 
+    def of(self, at: Sequence[int]) -> ErrorLaw:
+        """The law of some of the metrics alone."""
+        at = list(at)
+        return ErrorLaw(self.negatives[at], self.bias[at], self.blur[at], self.users[at])
+
 
 def error_law(
     counts: RankCounts,

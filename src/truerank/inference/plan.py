@@ -11,11 +11,12 @@ import numpy as np
 from truerank import _checks, estimators
 from truerank import metrics as metrics_module
 from truerank import progress as _progress
-from truerank.designs import PRESETS, make_ladder
+from truerank.designs import make_ladder
 from truerank.errors import InputError
 from truerank.estimators import Estimator
 from truerank.inference import like as like_module
 from truerank.inference.efficiency import sampling_efficiency
+from truerank.inference.frontier import SIMULATED_USERS, adaptive_design, fixed_design
 from truerank.inference.intervals import check_confidence, check_target, normal_quantile
 from truerank.inference.like import Like
 from truerank.inference.planned import Plan, Planned
@@ -27,7 +28,6 @@ from truerank.schemes import Scheme
 
 KINDS = ("adaptive", "lj24", "fixed", "users", "exact")
 _FEWEST = 30  # negatives; with less, an estimate is made of assumptions
-_SIMULATED_USERS = 20_000  # the error of more follows from theirs
 _ONE_SIGMA = 0.6826894921370859  # the confidence of one standard error
 _CLOSE = 0.93  # of the error asked for: near enough to it
 _ALL = 0.95  # of the users: as good as all of them
@@ -165,7 +165,7 @@ class _Search:
 
     def predict(self, design: Design, n_users: int) -> PredictedError:
         """For no more users than are simulated."""
-        key = design, min(n_users, _SIMULATED_USERS)
+        key = design, min(n_users, SIMULATED_USERS)
         if key not in self.known:
             self.known[key] = predict_error(
                 self.like.users(key[1]),
@@ -179,7 +179,7 @@ class _Search:
     def items(self, design: Design, n_users: int) -> float:
         """Relative root mean squared error for those evaluated, their choice apart."""
         found = self.predict(design, n_users)
-        more = min(1.0, np.sqrt(_SIMULATED_USERS / n_users))  # the spread shrinks, not the bias
+        more = min(1.0, np.sqrt(SIMULATED_USERS / n_users))  # the spread shrinks, not the bias
         return float(np.hypot(found.bias, found.std_error * more)) / self.value
 
     def error(self, items: float, n_users: int) -> float:
@@ -228,27 +228,24 @@ def _designs(search: _Search, kinds: set[str]) -> Iterator[list[Planned]]:
     """Samples of items, for all users and for fewer."""
     most = int(search.like.n_items) - 2  # negatives; with one more, samples are the whole pool
     fewest = min(_FEWEST, most)
-    ours = PRESETS["truerank"]
-    ladder = Scheme(False, ours.ladder(search.like.catalogue), ours.hits)
 
     def adaptive(budget: int) -> Design:
-        return Design(ladder, budget=float(budget))
-
-    def fixed(negatives: int, replacement: bool = False) -> Design:
-        return Design(Scheme(replacement), negatives + 1)
+        return adaptive_design(search.like.catalogue, budget)
 
     if "adaptive" in kinds:
         yield _all_users(search, "adaptive", search.cheapest(adaptive, fewest, most))
     if "lj24" in kinds:
         yield _all_users(search, "adaptive (LJ24)", _lj24(search))
     if "fixed" in kinds:
-        found = search.cheapest(fixed, fewest, most)
+        found = search.cheapest(fixed_design, fewest, most)
         yield _all_users(search, "fixed", found)
         guess = most if found is None else found.sample_size
-        again = search.cheapest(lambda size: fixed(size, True), fewest, most, guess)
+        again = search.cheapest(
+            lambda size: fixed_design(size, replacement=True), fewest, most, guess
+        )
         yield _all_users(search, "fixed, with replacement", again)
     if "users" in kinds:
-        for name, make in (("adaptive", adaptive), ("fixed", fixed)):
+        for name, make in (("adaptive", adaptive), ("fixed", fixed_design)):
             if name in kinds:
                 yield _fewer_users(search, f"users x {name}", make, fewest, most)
 
@@ -293,7 +290,7 @@ def _fewer_users(
     search: _Search, name: str, make: Callable[[int], Design], fewest: int, most: int
 ) -> list[Planned]:
     """Fewer users with a sample of items each."""
-    few = min(search.n_users, _SIMULATED_USERS)
+    few = min(search.n_users, SIMULATED_USERS)
     costs: dict[int, tuple[float, int]] = {}  # by size: pairs in all and users
 
     def weigh(size: int) -> float:

@@ -1,0 +1,214 @@
+"""Figures for notebooks and papers: each function draws on a matplotlib Axes and returns it.
+
+They take what `estimate` or `evaluate` gives, or several models as a dict. Models differ in colour
+(Okabe and Ito's, which colour-blind readers can tell apart) and in the style of their lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from truerank import curves as curves_module
+from truerank import mapping as mapping_module
+from truerank import metrics as metrics_module
+from truerank.errors import InputError, MissingExtraError
+from truerank.estimates import Estimates
+from truerank.inference.comparison import Comparison
+from truerank.inference.frontier import KINDS, Frontier
+from truerank.inference.frontier import frontier as find_frontier
+from truerank.metrics import MetricLike
+
+# Okabe and Ito (2008), without the yellow, which is too light for lines on white.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+LINES = ("-", "--", "-.", ":")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_BAND = 0.18  # opacity
+_MUTED = "#767676"
+_ERRORS = tuple(a * 10.0**b for b in range(-6, 2) for a in (1, 2, 5))  # ticks
+
+
+def recall_curve(
+    models: Any, *, metric: str = "recall", largest: int = curves_module.LARGEST, ax: Any = None
+) -> Any:
+    """A metric at K = 1 to ``largest`` on a log axis, with bands where there are intervals."""
+    ax = _axes(ax)
+    for i, (name, found) in enumerate(_models(models).items()):
+        one = curves_module.curve(found, metric, largest=largest)
+        (line,) = ax.plot(one.k, one.value, label=name, **_style(i))
+        if one.low is not None:
+            ax.fill_between(one.k, one.low, one.high, color=line.get_color(), alpha=_BAND, lw=0)
+    name = metrics_module.key(metric)
+    ax.set(xscale="log", xlabel="K", ylabel=f"{name}@K on the whole catalogue")
+    ax.set_ylim(bottom=0.0)
+    return _finish(ax)
+
+
+def rank_distribution(models: Any, *, kind: str = "cdf", ax: Any = None) -> Any:
+    """The estimated distribution of global ranks: ``kind`` is "cdf" or "pmf".
+
+    The pmf is drawn in cells of ranks, as the share of users per rank of the cell.
+    """
+    if kind not in ("cdf", "pmf"):
+        raise InputError(f"kind is {kind!r}; it must be 'cdf' or 'pmf'")
+    ax = _axes(ax)
+    for i, (name, found) in enumerate(_models(models).items()):
+        one = curves_module.rank_curve(found)
+        if kind == "cdf":
+            x: Any = one.upto
+            parts: tuple[Any, ...] = (one.cdf, one.cdf_low, one.cdf_high)
+        else:
+            x = one.middle
+            parts = (one.density(one.mass), one.density(one.mass_low), one.density(one.mass_high))
+        y, low, high = parts
+        (line,) = ax.plot(x, y, label=name, **_style(i))
+        if low is not None:
+            ax.fill_between(x, low, high, color=line.get_color(), alpha=_BAND, lw=0)
+    label = "share of users up to that rank" if kind == "cdf" else "share of users per rank"
+    ax.set(xscale="log", xlabel="global rank", ylabel=label)
+    if kind == "pmf":
+        ax.set_yscale("log")
+    else:
+        ax.set_ylim(0.0, 1.0)
+    return _finish(ax)
+
+
+def mapping(models: Any, *, mappings: Iterable[str] = mapping_module.USUAL, ax: Any = None) -> Any:
+    """The sampled recall curve taken to global K by each f(k), beside the estimated one.
+
+    Of adaptive samples, that of the first size, with which all users began.
+    """
+    ax = _axes(ax)
+    given = _models(models)
+    wanted = tuple(mappings)
+    for i, (name, found) in enumerate(given.items()):
+        largest = int(found.counts.n_items.max())
+        one = curves_module.curve(found.again("recall", k=1, confidence=None), largest=largest)
+        colour = _colour(i)
+        ax.plot(one.k, one.value, label=f"{name}, estimated", color=colour, lw=1.8)
+        for j, which in enumerate(wanted):
+            mapped = curves_module.mapped_curve(found.counts, which)
+            if mapped is None:
+                raise InputError(
+                    f"{name} has no samples of one size, with which all users began, to map"
+                )
+            ax.plot(
+                mapped.global_k,
+                mapped.recall,
+                label=f"{name}, {which}",
+                color=colour,
+                lw=0.8,
+                ls=LINES[(j + 1) % len(LINES)],
+                marker=MARKERS[j % len(MARKERS)],
+                ms=3.5,
+                mfc="none",
+            )
+    ax.set(xscale="log", xlabel="K, or f(k) of a sampled k", ylabel="recall@K")
+    ax.set_ylim(0.0, 1.0)
+    return _finish(ax)
+
+
+def comparison(found: Comparison, *, ax: Any = None) -> Any:
+    """The differences that `compare` found, with intervals; filled where they are significant."""
+    if not isinstance(found, Comparison):
+        raise InputError(f"found is of type {type(found).__name__}; give what tr.compare gives")
+    ax = _axes(ax)
+    names = []
+    for at, one in enumerate(reversed(found.differences)):
+        sure = one.p_holm < 1.0 - found.confidence
+        colour = PALETTE[0] if sure else _MUTED
+        ax.plot([one.low, one.high], [at, at], color=colour, lw=2)
+        ax.plot([one.value], [at], "o", color=colour, mfc=colour if sure else "white", ms=7)
+        names.append(f"{one.model} − {one.other}")
+    ax.axvline(0.0, color=_MUTED, lw=0.8)
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(-0.5, len(names) - 0.5)
+    ax.set_xlabel(f"difference in {found.metric} ({100 * found.confidence:g} % interval)")
+    for side in ("top", "right", "left"):
+        ax.spines[side].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    return ax
+
+
+def frontier(
+    estimates: Any,
+    *,
+    metric: MetricLike | None = None,
+    found: Frontier | None = None,
+    ax: Any = None,
+) -> Any:
+    """Predicted error of a metric against the cost of a sample, with this evaluation marked.
+
+    ``metric`` is the first one estimated unless said; ``found`` a frontier known already.
+    """
+    ax = _axes(ax)
+    (one,) = _models(estimates).values()
+    key = metrics_module.key(metric) if metric is not None else next(iter(one))
+    if found is None:
+        found = find_frontier(one.counts, key, estimator=one.estimator)
+    for i, kind in enumerate(KINDS):
+        points = found.of(kind)
+        if points:
+            pairs, errors = zip(*((p.pairs_per_user, p.error) for p in points), strict=True)
+            ax.plot(pairs, errors, label=kind, marker=MARKERS[i], **_style(i))
+    here = one[found.metric] if found.metric in one else one.again(found.metric)[found.metric]
+    if here.total_error is not None and here.value > 0.0:
+        error = here.total_error / here.value
+        ax.plot([one.counts.pairs_per_user], [error], "*", ms=14, color="black", label="this one")
+    ax.set(xscale="log", yscale="log", xlabel="scored negatives a user")
+    ax.set_ylabel(f"error of {found.metric}, % of it")
+    ax.set_xticks([point.pairs_per_user for point in found.of(KINDS[-1])])
+    ax.minorticks_off()
+    _finish(ax)
+    for axis, scale in ((ax.xaxis, 1.0), (ax.yaxis, 100.0)):
+        axis.set_major_formatter(lambda value, _, scale=scale: f"{scale * value:,.3g}")
+    ax.set_yticks([t for t in _ERRORS if ax.get_ylim()[0] <= t <= ax.get_ylim()[1]])
+    return ax
+
+
+def _axes(ax: Any) -> Any:
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise MissingExtraError("plots need matplotlib: pip install 'truerank[plot]'") from None
+    return pyplot.subplots(layout="constrained")[1] if ax is None else ax
+
+
+def _models(models: Any) -> dict[str, Estimates]:
+    """Estimates by model; one alone has no name."""
+    given = models if _is_several(models) else {"": models}
+    found = {}
+    for name, one in given.items():
+        estimates = getattr(one, "estimates", one)  # of what evaluate gives
+        if not isinstance(estimates, Estimates):
+            raise InputError(
+                f"{name or 'models'} is of type {type(one).__name__}; give what tr.estimate or "
+                "tr.evaluate gives, or a dict of such by model"
+            )
+        found[str(name)] = estimates
+    if not found:
+        raise InputError("models is empty; give at least one")
+    return found
+
+
+def _is_several(models: Any) -> bool:
+    return isinstance(models, Mapping) and not hasattr(models, "counts")
+
+
+def _colour(i: int) -> str:
+    return PALETTE[i % len(PALETTE)]
+
+
+def _style(i: int) -> dict[str, Any]:
+    return {"color": _colour(i), "ls": LINES[i % len(LINES)], "lw": 1.8}
+
+
+def _finish(ax: Any) -> Any:
+    """Quiet axes; a legend if there is anything to tell apart; plain numbers on log axes of K."""
+    if ax.get_xscale() == "log":
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+    ax.grid(visible=True, which="major", alpha=0.25, lw=0.6)
+    ax.spines[["top", "right"]].set_visible(False)
+    if any(ax.get_legend_handles_labels()[1]):
+        ax.legend(frameon=False)
+    return ax

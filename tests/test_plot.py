@@ -1,0 +1,148 @@
+"""What figures show: lines, bands, labels and the numbers in them."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+import truerank as tr
+from truerank import curves
+from truerank.inference.frontier import Frontier, FrontierPoint
+
+mpl = pytest.importorskip("matplotlib")
+mpl.use("Agg")
+from matplotlib import pyplot  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def models() -> dict[str, tr.Estimates]:
+    found = {}
+    for seed, (name, power) in enumerate({"one": 3.0, "two": 2.0}.items()):
+        rng = np.random.default_rng(seed)
+        rank = np.ceil(1000 * rng.random(800) ** power).astype(int)
+        above = rng.hypergeometric(rank - 1, 1000 - rank, 49)
+        counts = tr.RankCounts.from_ranks(
+            above + 1, n_items=1000, sample_size=50, replacement=False
+        )
+        found[name] = tr.estimate(counts, ["recall@10", "ndcg@10"])
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    pyplot.close("all")
+
+
+def band(collection) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """x, low and high of what fill_between drew."""
+    points = collection.get_paths()[0].vertices
+    x = np.unique(points[:, 0])
+    ends = [points[points[:, 0] == at, 1] for at in x]
+    return x, np.array([e.min() for e in ends]), np.array([e.max() for e in ends])
+
+
+def test_recall_curves_with_bands(models) -> None:
+    ax = tr.plot.recall_curve(models, largest=50)
+    assert [line.get_label() for line in ax.lines] == ["one", "two"]
+    assert ax.get_xscale() == "log"
+    assert "recall@K" in ax.get_ylabel()
+    want = curves.curve(models["two"], largest=50)
+    np.testing.assert_array_equal(ax.lines[1].get_xdata(), want.k)
+    np.testing.assert_allclose(ax.lines[1].get_ydata(), want.value)
+    x, low, high = band(ax.collections[1])
+    np.testing.assert_allclose(x, want.k)
+    np.testing.assert_allclose(low, want.low)
+    np.testing.assert_allclose(high, want.high)
+    one, two = ax.lines
+    assert one.get_color() != two.get_color()
+    assert one.get_linestyle() != two.get_linestyle()
+    assert {text.get_text() for text in ax.get_legend().get_texts()} == {"one", "two"}
+
+
+def test_one_model_has_no_legend_and_no_band_without_intervals(models) -> None:
+    ax = tr.plot.recall_curve(models["one"].again("recall@10", confidence=None), metric="ndcg")
+    assert ax.get_legend() is None
+    assert not ax.collections
+    assert "ndcg@K" in ax.get_ylabel()
+
+
+def test_an_axes_of_ones_own(models) -> None:
+    _, mine = pyplot.subplots()
+    assert tr.plot.rank_distribution(models["one"], ax=mine) is mine
+    assert len(pyplot.get_fignums()) == 1
+
+
+def test_rank_distributions(models) -> None:
+    want = curves.rank_curve(models["one"])
+    cdf = tr.plot.rank_distribution(models, kind="cdf")
+    np.testing.assert_allclose(cdf.lines[0].get_ydata(), want.cdf)
+    np.testing.assert_allclose(band(cdf.collections[0])[2], want.cdf_high)
+    pmf = tr.plot.rank_distribution(models, kind="pmf")
+    np.testing.assert_allclose(pmf.lines[0].get_xdata(), want.middle)
+    np.testing.assert_allclose(pmf.lines[0].get_ydata() * want.width, want.mass)
+    assert pmf.get_yscale() == "log"
+    with pytest.raises(tr.InputError, match="kind is 'hist'"):
+        tr.plot.rank_distribution(models, kind="hist")
+
+
+def test_mappings(models) -> None:
+    ax = tr.plot.mapping(models["one"], mappings=["linear", "beta(1)"])
+    assert len(ax.lines) == 3
+    want = curves.mapped_curve(models["one"].counts, "beta(1)")
+    np.testing.assert_allclose(ax.lines[2].get_xdata(), want.global_k)
+    np.testing.assert_allclose(ax.lines[2].get_ydata(), want.recall)
+    assert "beta(1)" in ax.lines[2].get_label()
+    exact = tr.estimate(tr.RankCounts.from_exact_ranks([1, 2, 3, 4] * 10, n_items=100))
+    with pytest.raises(tr.InputError, match="no samples of one size"):
+        tr.plot.mapping(exact)
+
+
+def test_comparisons(models) -> None:
+    found = tr.compare({name: one.counts for name, one in models.items()}, "recall@50")
+    ax = tr.plot.comparison(found)
+    (one,) = found.differences
+    interval, value, zero = ax.lines
+    np.testing.assert_allclose(interval.get_xdata(), [one.low, one.high])
+    np.testing.assert_allclose(value.get_xdata(), [one.value])
+    np.testing.assert_allclose(zero.get_xdata(), [0.0, 0.0])
+    assert ax.get_yticklabels()[0].get_text() == f"{one.model} − {one.other}"
+    assert "recall@50" in ax.get_xlabel()
+    with pytest.raises(tr.InputError, match="found is of type dict"):
+        tr.plot.comparison({})
+
+
+def test_frontiers(models) -> None:
+    points = (
+        FrontierPoint("adaptive", 50.0, 0.1),
+        FrontierPoint("adaptive", 100.0, 0.05),
+        FrontierPoint("fixed", 50.0, 0.3),
+        FrontierPoint("fixed", 100.0, 0.2),
+    )
+    one = models["one"]
+    ax = tr.plot.frontier(one, found=Frontier("recall@10", points))
+    adaptive, fixed, here = ax.lines
+    assert [line.get_label() for line in ax.lines] == ["adaptive", "fixed", "this one"]
+    np.testing.assert_allclose(adaptive.get_ydata(), [0.1, 0.05])
+    np.testing.assert_allclose(fixed.get_xdata(), [50.0, 100.0])
+    assert here.get_xdata()[0] == pytest.approx(49.0)
+    error = one["recall@10"].total_error / one["recall@10"].value
+    assert here.get_ydata()[0] == pytest.approx(error)
+    assert ax.get_figure() is not None
+    ax.get_figure().canvas.draw()
+    assert "100" in [label.get_text() for label in ax.get_xticklabels()]
+
+
+def test_what_is_no_estimate_is_said() -> None:
+    with pytest.raises(tr.InputError, match="models is of type list"):
+        tr.plot.recall_curve([1, 2])
+    with pytest.raises(tr.InputError, match="models is empty"):
+        tr.plot.recall_curve({})
+
+
+def test_a_missing_extra_is_named(models, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"plots need matplotlib: pip install 'truerank\[plot\]'"):
+        tr.plot.recall_curve(models)
