@@ -12,7 +12,17 @@ from typing import Annotated, Any
 import typer
 
 from truerank import __version__
-from truerank.cli import _output, audit, compare, demo, estimate, evaluate, plan, translate
+from truerank.cli import (
+    _output,
+    audit,
+    compare,
+    demo,
+    estimate,
+    evaluate,
+    plan,
+    reproduce,
+    translate,
+)
 from truerank.cli import map as map_
 from truerank.errors import TruerankError
 
@@ -32,6 +42,7 @@ Plan it:      [bold]truerank plan --n-items 3706 --n-users 6040 -m recall@10 --e
 Check it:     [bold]truerank audit --ranks ranks.csv --n-items 3706 --sample-size 100[/]
 Translate k:  [bold]truerank map --n-items 3706 --sample-size 100[/]
 Read a paper: [bold]truerank translate --sampled hr@10=0.62 --n-items 3706 --sample-size 100[/]
+The proof:    [bold]truerank reproduce kr20 table3 --data DIR[/]
 """
 
 BAD_INPUT = 2  # also what usage errors end with
@@ -75,6 +86,7 @@ app.command("audit", help=audit.HELP)(audit.audit)
 app.command("plan", help=plan.HELP)(plan.plan)
 app.command("map", help=map_.HELP)(map_.map_cutoffs)
 app.command("translate", help=translate.HELP)(translate.translate)
+app.command("reproduce", help=reproduce.HELP)(reproduce.reproduce)
 
 # Newer typers carry their own copy of click, so the class is found from one that all export.
 _ClickException: Any = next(
