@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from truerank._version import __version__
+
 if TYPE_CHECKING:
     from truerank import (
         data,
@@ -33,8 +35,6 @@ if TYPE_CHECKING:
     from truerank.paired import PairedCounts
     from truerank.sampling import adaptive_counts, sampled_counts, sampled_ranks
     from truerank.scoring.exact import exact_counts, exact_ranks
-
-__version__ = "0.1.0"
 
 # Public name -> the module that holds it (None: the name is a module). Loaded on first use.
 _PUBLIC: dict[str, str | None] = {

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-import truerank
 from truerank import _checks, designs, estimators, sampling, tables
 from truerank import metrics as metrics_module
+from truerank._version import __version__
 from truerank.counts import RankCounts
 from truerank.designs import Adaptive
 from truerank.errors import InputError
@@ -348,7 +348,7 @@ def _protocol(
         "ties": ties,
         "seed": seed,
         "estimator": estimators.describe(estimator),
-        "truerank": truerank.__version__,
+        "truerank": __version__,
     }
     if choice.design is not None:
         scheme = counts.schemes[0]  # a budget may have cut the ladder of the design
