@@ -13,6 +13,10 @@ TEST := $(VENV)/.stamp-test
 DEV  := $(VENV)/.stamp-dev
 BENCH := $(VENV)/.stamp-bench
 SPARK := $(VENV)/.stamp-spark
+PAPERS := $(VENV)/.stamp-papers
+
+# Where `make reproduce` finds the datasets of the papers: a folder each, by name.
+DATA ?= ../shared/data
 
 # Spark (400 MB) is installed and tested where there is a Java to run it.
 JAVA := $(shell sh -c 'command -v java')
@@ -31,7 +35,7 @@ rectools  := 'rectools[lightfm]' torch==2.13.0 pytorch-lightning 'pyarrow<26'
 torch     := torch==2.13.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench frontier calibrate adapters peers format clean
+.PHONY: help demo test lint bench frontier calibrate reproduce adapters peers format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +62,9 @@ frontier: $(BENCH) ## Error against cost of all estimators and designs (takes a 
 calibrate: $(BENCH) ## Redraw real evaluations and see how often intervals cover (hours)
 	$(BIN)/python -m benchmarks.calibrate --write docs/calibration.md $(ARGS)
 
+reproduce: $(PAPERS) ## The papers' tables beside the published numbers, into docs/reproduction
+	$(BIN)/truerank reproduce all --data $(DATA) --out docs/reproduction --cache .cache/reproduce $(ARGS)
+
 adapters: $(LIBRARIES:%=adapter-%) ## Try the adapters to other libraries (make adapter-cornac: one)
 
 peers: $(PEERS:%=peer-%) ## Time other libraries against ours, and write docs/peers.md
@@ -76,10 +83,12 @@ $(TEST): requirements := .[test]
 $(DEV):  requirements := .[test,dev]
 $(BENCH): requirements := .[test,plot]
 $(SPARK): requirements := .[test,spark]
+$(PAPERS): requirements := .[fast,models,plot,report]
 
 $(BENCH): more := implicit
+$(PAPERS): more := torch==2.13.0
 
-$(CORE) $(TEST) $(DEV) $(BENCH) $(SPARK): pyproject.toml | $(BIN)/pip
+$(CORE) $(TEST) $(DEV) $(BENCH) $(SPARK) $(PAPERS): pyproject.toml | $(BIN)/pip
 	$(PIP) install --editable '$(requirements)' $(more)
 	@touch $@
 

@@ -34,8 +34,9 @@ def png(figure: Figure, path: Path) -> None:
 
 
 def _panel(axis: Any, panel: Panel, colours: dict[str, str]) -> None:
-    for line in panel.lines:  # one colour a label, in all panels
-        _line(axis, line, colours.setdefault(line.label, _COLOURS[len(colours) % len(_COLOURS)]))
+    for line in panel.lines:  # one colour a label in all panels, "X exact" like "X"
+        name = line.label.removesuffix(" exact")
+        _line(axis, line, colours.setdefault(name, _COLOURS[len(colours) % len(_COLOURS)]))
     if panel.log_x:
         axis.set_xscale("log")
     if panel.log_y:

@@ -53,7 +53,8 @@ def write(run: Run, result: Result, out: Path) -> list[str]:
         except MissingExtraError as error:
             left_out.append(str(error))
     content = {"record": {**run.record, "seed": run.seed, **_versions()}, **result.to_json()}
-    _write(folder / f"{experiment.name}.json", json.dumps(content, indent=1) + "\n")
+    lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in content.items()]
+    _write(folder / f"{experiment.name}.json", "{\n" + ",\n".join(lines) + "\n}\n")
     paper = papers()[experiment.paper]
     entries = list(_entries(out, paper))
     _write(out / f"{paper.key}.md", markdown(paper, entries, out))
@@ -130,7 +131,7 @@ def table_markdown(table: Table) -> str:
     for cell in table.cells:
         row = [*cell.key, *_shown(cell, table.digits)]
         if sds:
-            row.append(_DASH if cell.in_sds is None else f"{cell.in_sds:+.1f}")
+            row.append(_DASH if cell.in_sds is None else f"{round(cell.in_sds, 1) + 0.0:+.1f}")
         rows.append(row + [cell.note] * notes)
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     about = " ".join(
@@ -139,13 +140,28 @@ def table_markdown(table: Table) -> str:
     return "\n".join([*lines, "", about]).strip() + "\n"
 
 
+def _wide_markdown(table: Table) -> str:
+    """The same with the last key spread over columns, three lines a cell."""
+    wide = _wide(table)
+    head = [*wide["keys"], *wide["columns"]]
+    rows = [head, ["---"] * len(wide["keys"]) + ["---:"] * len(wide["columns"])]
+    notes = []
+    for key, cells in wide["rows"]:
+        rows.append([*key, *("<br>".join(cell["shown"]) if cell else "" for cell in cells)])
+        notes += [cell["note"] for cell in cells if cell and cell["note"]]
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    about = f"In a cell: ours, published, difference. {table.source}"
+    about += f" Unit: {table.unit}." * bool(table.unit)
+    return "\n".join([*lines, "", about, *dict.fromkeys(f"{note}." for note in notes)])
+
+
 def _shown(cell: Cell, digits: int) -> list[str]:
     """Ours, published, difference."""
     difference = cell.difference
     return [
         _number(cell.ours, cell.ours_sd, digits),
         _number(cell.published, cell.published_sd, digits),
-        _DASH if difference is None else f"{difference:+.{digits}f}",
+        _DASH if difference is None else f"{round(difference, digits) + 0.0:+.{digits}f}",
     ]
 
 
@@ -164,12 +180,13 @@ def _heading(experiment: Experiment) -> str:
 
 def _made_with(record: dict[str, Any]) -> str:
     """Repeats, seed, data, models, in a line."""
-    said = [f"Seed {record['seed']}"]
+    said = [f"seed {record['seed']}"]
     if "repeats" in record:
         said.insert(0, f"{record['repeats']} repeats")
     for name, digest in record.get("data", {}).items():
         said.append(f"{name} {digest}")
-    return ", ".join(said) + "."
+    text = ", ".join(said) + "."
+    return text[0].upper() + text[1:]
 
 
 def _left_out(record: dict[str, Any]) -> list[str]:
@@ -184,13 +201,14 @@ def markdown(paper: Paper, entries: Iterable[Entry], out: Path) -> str:
         name = entry.experiment.name
         text.append(f"## {entry.experiment.label}. {entry.experiment.title}")
         text += [*entry.result.notes, *_left_out(entry.record)]
-        text += [table_markdown(table).strip() for table in entry.result.tables]
+        text += [_wide_markdown(table) for table in entry.result.tables]
         for figure in entry.result.figures:
             if (out / paper.key / f"{figure.name}.png").exists():
                 text.append(f"![{entry.experiment.label}]({paper.key}/{figure.name}.png)")
-        files = [f"[{name}.json]({paper.key}/{name}.json)"]
-        files += [f"[{t.name}.csv]({paper.key}/{t.name}.csv)" for t in entry.result.tables]
-        text.append(f"{_made_with(entry.record)} {' '.join(files)}")
+        files = [f"{name}.json"]
+        files += [f"{t.name}.{kind}" for t in entry.result.tables for kind in ("md", "csv")]
+        links = ", ".join(f"[{file}]({paper.key}/{file})" for file in files)
+        text.append(f"{_made_with(entry.record)} {links}.")
     return "\n\n".join(text) + "\n"
 
 

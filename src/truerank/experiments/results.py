@@ -138,7 +138,7 @@ class Result:
             for panel in figure["panels"]:
                 for line in panel["lines"]:
                     for axis in ("x", "y"):
-                        line[axis] = [float(f"{value:.6g}") for value in np.asarray(line[axis])]
+                        line[axis] = [float(f"{value:.5g}") for value in np.asarray(line[axis])]
         return content
 
     @classmethod

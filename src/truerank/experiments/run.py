@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -104,10 +104,8 @@ class Run:
         """A dataset, split."""
         if self.settings.data is None:
             raise InputError(f"{self.experiment} needs {dataset}: give a folder of data")
-        folder = self.settings.data / dataset
-        known = dataset in NAMED
-        split = data.load(dataset, folder) if known else data.read_split(folder, name=dataset)
-        self._note("data", dataset, _split_digest(split))
+        split, content = _load(dataset, self.settings.data / dataset)
+        self._note("data", dataset, content)
         return split
 
     def ranks(
@@ -125,7 +123,7 @@ class Run:
             Whether training items are left out of the ranking.
         """
         split = self.split(dataset)
-        content = _split_digest(split)
+        content = self.record["data"][dataset]
         found = {}
         for name, model in models.items():
             key = [content, type(model).__name__, repr(model), leave_out, self.seed]
@@ -239,7 +237,10 @@ def _estimates(
     )
 
 
-def _split_digest(split: data.Split) -> str:
-    return parts.array_digest(
-        split.train.user_id, split.train.item_id, split.test.user_id, split.test.item_id
-    )
+@lru_cache(maxsize=1)  # experiments on one dataset follow one another
+def _load(dataset: str, folder: Path) -> tuple[data.Split, str]:
+    """A dataset and the digest of its content."""
+    known = dataset in NAMED
+    split = data.load(dataset, folder) if known else data.read_split(folder, name=dataset)
+    ids = (split.train.user_id, split.train.item_id, split.test.user_id, split.test.item_id)
+    return split, parts.array_digest(*ids)

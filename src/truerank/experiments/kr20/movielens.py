@@ -102,8 +102,8 @@ _NOTES = (
     "from too.",
     "X is another fit of the same model: neither seed nor number of iterations is printed. So its "
     "columns are compared by their bias, corrected less exact, in the second table.",
-    "`rank-estimate`'s `auc`: 0.12 to 0.2 above ours in the paper, which is what dividing by m + "
-    "1 instead of m gives; eq. 20, used here, divides by m.",
+    "The paper's `auc` by `rank-estimate` is that of dividing by m + 1 instead of m, 0.14 higher "
+    "for Y; eq. 20, used here, divides by m.",
     "The paper has no column for `bv(gamma=0.001)`; table 4 counts it.",
 )
 
