@@ -24,31 +24,17 @@ TARGETS = ("users", "population")
 class Component:
     """A Gaussian over spline coefficients: one setting of the smoothing and its weight.
 
-    ``root`` (n_functions, n_functions) is a square root of the covariance. ``law`` (n_points,) are
-    the masses it answers with: those of the mode, shrunk where they are uncertain (`guarded`).
+    ``root`` (n_functions, n_functions) is a square root of the covariance.
     """
 
     weight: float
     mode: FloatArray
     root: FloatArray
-    law: FloatArray
 
     @property
     def covariance(self) -> FloatArray:
         """Covariance of the coefficients, shape (n_functions, n_functions)."""
         return np.asarray(self.root @ self.root.T)
-
-
-def guarded(spline: LogSpline, mode: FloatArray, root: FloatArray) -> FloatArray:
-    """The masses that err least, relatively, over a Gaussian of coefficients, summing to 1.
-
-    The mean of (q / p - 1)^2 p, the squared error relative to the mass p, is least for
-    q = 1 / E[1 / p]. log p being about normal, that is p at the mode times exp(-Var log p / 2).
-    """
-    law = spline.masses(mode)
-    spread = (spline.basis - law @ spline.basis) @ root
-    law = law * np.exp(-0.5 * (spread**2).sum(axis=1))
-    return np.asarray(law / law.sum())
 
 
 @dataclass(frozen=True)
@@ -80,7 +66,7 @@ class Posterior:
         return self.likelihood.support
 
     def mean(self, metrics: Sequence[Metric], *, target: str = "users") -> FloatArray:
-        """The value of each metric by each component's law, averaged: the estimate."""
+        """The value of each metric at the modes, averaged: the estimate, shape (n_metrics,)."""
         _check(target)
         rows = [self._values(part, metrics, target) for part in self.components]
         return np.asarray(self._weights @ np.stack(rows))
@@ -88,7 +74,7 @@ class Posterior:
     def covariance(self, metrics: Sequence[Metric], *, target: str = "users") -> FloatArray:
         """Covariance of the metrics' errors, by linearisation, shape (n_metrics, n_metrics).
 
-        The spread within components, that between them and, for ``"users"``, that of
+        The spread within components, that between their modes and, for ``"users"``, that of
         users' ranks given the law. Where pools differ, auc takes their mean 1 / (N - 1) here.
         """
         _check(target)
@@ -131,9 +117,9 @@ class Posterior:
         return np.asarray(law * ((model.weight / evidence) @ model.matrix))
 
     def distribution(self, *, target: str = "users") -> RankDistribution:
-        """The components' laws, averaged."""
+        """The rank distribution at the modes, averaged."""
         _check(target)
-        law = np.stack([part.law for part in self.components])
+        law = self.spline.masses(np.stack([part.mode for part in self.components]))
         exact = self.likelihood.exact_rank.astype(np.float64)
         known = self.likelihood.exact_weight
         if target == "population":
@@ -165,7 +151,7 @@ class Posterior:
                 [m.gain(model.exact_rank, model.exact_n_items) for m in metrics], axis=1
             )
             for part, pull, toward in zip(parts, pulls, towards, strict=True):
-                law = part.law
+                law = self.spline.masses(part.mode)
                 moments = np.column_stack([typical, self.spline.basis, np.ones(law.size)])
                 moments = model.matrix @ (law[:, None] * moments)
                 evidence = moments[:, -1]
@@ -199,7 +185,7 @@ class Posterior:
         return np.array([part.weight for part in self.components])
 
     def _values(self, part: Component, metrics: Sequence[Metric], target: str) -> FloatArray:
-        law = part.law
+        law = self.spline.masses(part.mode)
         if target == "population":
             return np.asarray(law @ self._gains(metrics))
         pools = np.concatenate([self.likelihood.n_items, self.likelihood.exact_n_items])
@@ -228,7 +214,7 @@ class Posterior:
     ) -> tuple[FloatArray, FloatArray]:
         """d metric / d coefficients (n_metrics, n_functions), and what users add of their own."""
         model, basis = self.likelihood, self.spline.basis
-        law = part.law
+        law = self.spline.masses(part.mode)
         if target == "population":
             slope = (gain * law[:, None]).T @ basis - np.outer(law @ gain, law @ basis)
             return slope, np.zeros((gain.shape[1], gain.shape[1]))

@@ -17,7 +17,7 @@ from truerank.estimators._base import Estimator, Fit
 from truerank.estimators._laplace import Mixture, Mode, find_mode
 from truerank.estimators._logspline import DEGREE, log_spline, prior_factors
 from truerank.estimators._neighbours import on_grid
-from truerank.estimators._posterior import Component, Posterior, guarded
+from truerank.estimators._posterior import Component, Posterior
 from truerank.likelihood import likelihood, make_support
 from truerank.metrics import Metric
 from truerank.support import Support
@@ -109,17 +109,12 @@ def _average(mixture: Mixture, modes: Sequence[Mode]) -> Posterior:
         mixture.likelihood,
         mixture.spline,
         tuple(
-            _component(float(share), mixture, mode)
+            Component(float(share), mode.coefficients, mode.root)
             for share, mode in zip(weight, modes, strict=True)
             if share > 0
         ),
         mixture.n_users,
     )
-
-
-def _component(weight: float, mixture: Mixture, mode: Mode) -> Component:
-    law = guarded(mixture.spline, mode.coefficients, mode.root)
-    return Component(weight, mode.coefficients, mode.root, law)
 
 
 def _log_sum(logs: Sequence[float]) -> float:
