@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
+import time
 
 import pytest
 
@@ -52,6 +54,45 @@ def test_a_bar_shows_when_it_takes_long(monkeypatch):
     run(None)
     assert "ranking" in stream.getvalue()
     assert "100%" in stream.getvalue()
+
+
+def test_a_first_step_that_takes_long_is_not_waited_for_in_silence(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", stream := Terminal())
+    monkeypatch.setattr(progress, "PATIENCE", 0.01)
+    with progress.reporting(None, 2, "ranking"):
+        for _ in range(500):
+            if "ranking" in stream.getvalue():
+                break
+            time.sleep(0.01)
+    assert re.search(r"ranking.*0%.*-:--:--", stream.getvalue())
+
+
+def test_bars_within_bars_stand_below_them(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", stream := Terminal())
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    with progress.reporting(None, 2, "estimating") as outer:
+        outer(1)
+        for what in ("fitting", "redrawing"):
+            with progress.reporting(None, 4, what) as inner:
+                inner(3)
+                progress._display._live.refresh()
+                assert re.search(rf"estimating.* 50%.*\n.*{what}.* 75%", stream.getvalue())
+        outer(1)
+    assert progress._display._live is None
+    assert not progress._display._bars
+
+
+def test_silence_is_for_its_block_only(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", stream := Terminal())
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    with progress.silence():
+        run(None)
+    with progress.silence(False):
+        progress.hush()
+        run(None)
+    assert stream.getvalue() == ""
+    run(None)
+    assert "ranking" in stream.getvalue()
 
 
 def test_no_bar_when_told_not_to(monkeypatch):

@@ -4,14 +4,33 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any, TextIO
 
 from truerank.errors import InputError
 
 Progress = Callable[[int, int], object] | bool | None
 PATIENCE = 2.0  # seconds without a bar
+
+_silent: ContextVar[bool] = ContextVar("silent", default=False)
+
+
+@contextlib.contextmanager
+def silence(silent: bool = True) -> Iterator[None]:
+    """Within the block no bar is shown (or, with False, shown again) unless asked for."""
+    token = _silent.set(silent)
+    try:
+        yield
+    finally:
+        _silent.reset(token)
+
+
+def hush() -> None:
+    """The same from here to the end of the block of `silence` that this is in."""
+    _silent.set(True)
 
 
 @contextlib.contextmanager
@@ -24,12 +43,12 @@ def reporting(progress: Progress, total: int, what: str) -> Iterator[Callable[[i
         None shows a bar on stderr if that is a terminal and the run takes longer than PATIENCE;
         False shows nothing; a function is called with (steps done, ``total``).
     what
-        Stands before the bar.
+        Stands before the bar. Bars opened within others stand below them.
     """
     bar = None
     if progress is None:
-        bar = _Bar(total, what, sys.stderr) if _is_terminal(sys.stderr) else None
-        progress = bar.show if bar else False
+        shown = not _silent.get() and _is_terminal(sys.stderr)
+        bar = _display.open(what, total, sys.stderr) if shown else None
     elif progress is not False and not callable(progress):
         raise InputError(
             f"progress is {progress!r}; it must be None (a bar), False (nothing) or a function "
@@ -40,41 +59,90 @@ def reporting(progress: Progress, total: int, what: str) -> Iterator[Callable[[i
     def advance(steps: int) -> None:
         nonlocal done
         done += steps
-        if callable(progress):
+        if bar is not None:
+            _display.update(bar, done)
+        elif callable(progress):
             progress(done, total)
 
     try:
         yield advance
     finally:
-        if bar:
-            bar.close()
+        if bar is not None:
+            _display.close(bar)
 
 
 class _Bar:
-    """A rich progress bar that appears when the wait gets long and leaves no trace."""
+    def __init__(self, what: str, total: int) -> None:
+        self.what = what
+        self.total = total
+        self.done = 0
+        self.task: Any = None
 
-    def __init__(self, total: int, what: str, stream: TextIO) -> None:
-        self._total = total
-        self._what = what
-        self._stream = stream
-        self._begin = time.monotonic()
-        self._bar: Any = None
 
-    def show(self, done: int, total: int) -> None:
-        if self._bar is None:
-            if time.monotonic() - self._begin < PATIENCE or done >= total:
+class _Display:
+    """The bars at work, outermost first: shown when the wait gets long, gone without a trace.
+
+    A timer shows them, so that a first step that takes minutes is not waited for in silence.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._bars: list[_Bar] = []
+        self._live: Any = None
+
+    def open(self, what: str, total: int, stream: TextIO) -> _Bar:
+        with self._lock:
+            if not self._bars:
+                self._stream = stream
+                self._due = time.monotonic() + PATIENCE
+                self._timer = threading.Timer(PATIENCE, self._show)
+                self._timer.daemon = True
+                self._timer.start()
+            bar = _Bar(what, total)
+            self._bars.append(bar)
+            if self._live is not None:
+                self._add(bar)
+            return bar
+
+    def update(self, bar: _Bar, done: int) -> None:
+        with self._lock:
+            bar.done = done
+            if self._live is None and time.monotonic() >= self._due:
+                self._show()
+            if self._live is not None:
+                self._live.update(bar.task, completed=done)
+
+    def close(self, bar: _Bar) -> None:
+        with self._lock:
+            self._bars.remove(bar)
+            if not self._bars:
+                self._timer.cancel()
+            if self._live is None:
+                return
+            if self._bars:
+                self._live.remove_task(bar.task)
+            else:
+                self._live.stop()
+                self._live = None
+
+    def _show(self) -> None:
+        with self._lock:
+            if self._live is not None or not self._bars or self._due > time.monotonic():
                 return
             from rich.console import Console
             from rich.progress import Progress as RichProgress
 
-            self._bar = RichProgress(console=Console(file=self._stream), transient=True)
-            self._task = self._bar.add_task(self._what, total=self._total)
-            self._bar.start()
-        self._bar.update(self._task, completed=done)
+            # Description, bar, share done and the time that is left.
+            self._live = RichProgress(console=Console(file=self._stream), transient=True)
+            for bar in self._bars:
+                self._add(bar)
+            self._live.start()
 
-    def close(self) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+    def _add(self, bar: _Bar) -> None:
+        bar.task = self._live.add_task(bar.what, total=bar.total, completed=bar.done)
+
+
+_display = _Display()
 
 
 def _is_terminal(stream: Any) -> bool:

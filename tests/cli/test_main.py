@@ -9,8 +9,7 @@ import pytest
 
 import truerank
 from truerank import cli
-from truerank.cli import compare, demo, estimate, translate
-from truerank.cli import map as map_
+from truerank.cli import demo
 
 
 def python(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -31,27 +30,6 @@ def test_help_lists_the_commands(run: Any, arguments: list[str]) -> None:
     assert (result.code, result.err) == (0, "")
     for word in ("demo", "estimate", "map", "--version", "truerank estimate ranks.csv"):
         assert word in result.out
-
-
-@pytest.mark.parametrize(
-    ("command", "text"),
-    [
-        ("compare", compare.HELP),
-        ("demo", demo.HELP),
-        ("estimate", estimate.HELP),
-        ("map", map_.HELP),
-        ("translate", translate.HELP),
-    ],
-)
-def test_help_of_a_command_shows_its_examples_whole(run: Any, command: str, text: str) -> None:
-    result = run(command, "--help")
-    assert result.code == 0
-    assert "\\b" not in result.out
-    shown = [line.strip() for line in result.out.splitlines()]
-    examples = [line.strip() for line in text.splitlines() if line.startswith("truerank")]
-    assert examples
-    for example in examples:
-        assert example in shown
 
 
 def test_help_needs_no_numerical_library() -> None:
@@ -101,14 +79,6 @@ def defect(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ZeroDivisionError("one\ntwo")
 
     monkeypatch.setattr(demo, "_evaluate", fail)
-
-
-def test_a_defect_ends_in_one_line_and_exit_code_1(run: Any, defect: None) -> None:
-    result = run("demo")
-    assert (result.code, result.out) == (1, "")
-    assert result.err == (
-        "error: unexpected ZeroDivisionError: one two (add --debug for the traceback)\n"
-    )
 
 
 @pytest.mark.parametrize("arguments", [["--debug", "demo"], ["demo", "--debug"]])

@@ -24,7 +24,7 @@ from truerank.cli import (
     translate,
 )
 from truerank.cli import map as map_
-from truerank.errors import TruerankError
+from truerank.errors import MissingExtraError, TruerankError
 
 # One line a paragraph: some versions of typer keep line breaks, some do not.
 HELP = """What a full recommender evaluation would have said, from a sampled one.
@@ -36,23 +36,24 @@ global metrics.
 \b
 See it:       [bold]truerank demo[/]
 Correct it:   [bold]truerank estimate ranks.csv --n-items 3706 --sample-size 100[/]
-From a model: [bold]truerank evaluate --user-factors U.npy --item-factors V.npy --test test.csv[/]
-Who is best:  [bold]truerank compare ease.csv als.csv --n-items 3706 --sample-size 100[/]
-Plan it:      [bold]truerank plan --n-items 3706 --n-users 6040 -m recall@10 --error 0.05[/]
-Check it:     [bold]truerank audit --ranks ranks.csv --n-items 3706 --sample-size 100[/]
+From a model: [bold]truerank evaluate --scores S.npy --test test.csv[/]
+Who is best:  [bold]truerank compare all.parquet --by model -m ndcg@10[/]
+Plan it:      [bold]truerank plan --n-items 3706 --n-users 6040 --error 0.05[/]
+Check it:     [bold]truerank audit --negatives frozen.parquet --test test.csv[/]
 Translate k:  [bold]truerank map --n-items 3706 --sample-size 100[/]
-Read a paper: [bold]truerank translate --sampled hr@10=0.62 --n-items 3706 --sample-size 100[/]
+Read a paper: [bold]truerank translate -s hr@10=0.6 --n-items 3706 --sample-size 100[/]
 The proof:    [bold]truerank reproduce kr20 table3 --data DIR[/]
 """
+EPILOG = "Exit codes: 0 well, 1 a failure (or an audit that found something), 2 unusable input."
 
 BAD_INPUT = 2  # also what usage errors end with
-UNEXPECTED = 1
-INTERRUPTED = 130
+FAILURE = 1
+INTERRUPTED = 130  # as shells have it
 
 app = typer.Typer(
     name="truerank",
     rich_markup_mode="rich",
-    add_completion=False,
+    epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -95,16 +96,14 @@ _ClickException: Any = next(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit: 0, 2 for input that cannot be used, 1 for a defect."""
+    """Run the command line and exit: 0, 2 for input that cannot be used, 1 for a failure."""
     sys.exit(_run(list(sys.argv[1:] if arguments is None else arguments)))
 
 
 def _run(arguments: list[str]) -> int:
-    debug = "--debug" in arguments  # wherever it stands, also behind the command
-    arguments = [argument for argument in arguments if argument != "--debug"]
     command = typer.main.get_command(app)
     try:
-        with _output.warnings_in_a_line():
+        with _output.session():
             code = command.main(
                 arguments or ["--help"], prog_name="truerank", standalone_mode=False
             )
@@ -112,7 +111,7 @@ def _run(arguments: list[str]) -> int:
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except Exception as error:
-        if debug:
+        if "--debug" in arguments:
             raise
         message, code = _explain(error)
         _output.say("error", message)
@@ -121,6 +120,8 @@ def _run(arguments: list[str]) -> int:
 
 def _explain(error: Exception) -> tuple[str, int]:
     """The line an error is told in, and the exit code."""
+    if isinstance(error, MissingExtraError):
+        return str(error), FAILURE
     if isinstance(error, TruerankError):
         return _output.in_options(str(error)), BAD_INPUT
     if isinstance(error, _ClickException):
@@ -131,4 +132,4 @@ def _explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}", BAD_INPUT
     kind = type(error).__name__
-    return f"unexpected {kind}: {error} (add --debug for the traceback)", UNEXPECTED
+    return f"unexpected {kind}: {error} (add --debug for the traceback)", FAILURE

@@ -3,34 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from truerank.cli._samples import Design
 from truerank.errors import InputError
 
 if TYPE_CHECKING:
     from truerank.counts import RankCounts
 
 BY_FILE = "file"
-
-
-@dataclass(frozen=True)
-class Design:
-    """What the options say about ranks files; None is unsaid. Saved counts know it all."""
-
-    n_items: int | None = None
-    sample_size: int | None = None
-    num_negatives: int | None = None
-    replacement: bool | None = None
-    ladder: tuple[int, ...] | None = None
-    hits: int | None = None
-    columns: Mapping[str, str] | None = None
-
-    def said(self) -> dict[str, Any]:
-        """What is said, as arguments of RankCounts.from_table."""
-        return {name: value for name, value in vars(self).items() if value is not None}
 
 
 def read(files: Sequence[Path], design: Design) -> RankCounts:

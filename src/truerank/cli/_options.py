@@ -1,103 +1,127 @@
-"""Options that several commands share, and how their texts are read."""
+"""What every command has: where its answer goes and in what form; and how texts are read."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from truerank.cli import _output
 from truerank.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 # Panels of the help.
 SAMPLES = "How the ranks were sampled"
 ANSWERS = "What to estimate"
 OUTPUT = "Output"
 
-NItems = Annotated[
-    int | None,
-    typer.Option(
-        "--n-items",
-        metavar="N",
-        help="Items the target is ranked among in the full evaluation, itself included.",
-        rich_help_panel=SAMPLES,
-    ),
-]
-SampleSize = Annotated[
-    int | None,
-    typer.Option(
-        "--sample-size",
-        metavar="N",
-        help="Items the target was ranked among, itself included: 100 negatives make 101.",
-        rich_help_panel=SAMPLES,
-    ),
-]
-NumNegatives = Annotated[
-    int | None,
-    typer.Option(
-        "--num-negatives",
-        metavar="N",
-        help="The same, without the target: give one of the two.",
-        rich_help_panel=SAMPLES,
-    ),
-]
-Replacement = Annotated[
-    bool | None,
-    typer.Option(
-        "--replacement/--no-replacement",
-        help="Whether an item may be drawn twice for a user. Unsaid: with replacement.",
-        rich_help_panel=SAMPLES,
-    ),
-]
-Ladder = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--ladder",
-        metavar="SIZES",
-        help="Adaptive samples: the sizes a user may end with, as in 100,200,400.",
-        rich_help_panel=SAMPLES,
-    ),
-]
-Hits = Annotated[
-    int | None,
-    typer.Option(
-        "--hits",
-        metavar="N",
-        help="Adaptive samples: negatives above the target that end the sampling. Unsaid: 1.",
-        rich_help_panel=SAMPLES,
-    ),
-]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--columns",
-        metavar="OURS=YOURS",
-        help="A column under another name: sampled_rank=pos. Ours: sampled_rank, sample_size, "
-        "num_negatives, n_items, user_id, item_id, weight, model.",
-        rich_help_panel=SAMPLES,
-    ),
-]
-Json = Annotated[
-    bool, typer.Option("--json", help="Print JSON and nothing else.", rich_help_panel=OUTPUT)
-]
-Csv = Annotated[
-    bool,
-    typer.Option(
-        "--csv", help="Print CSV and nothing else, one value a row.", rich_help_panel=OUTPUT
-    ),
-]
+
+def words(*known: str) -> Callable[[str], list[str]]:
+    """For the shell's completion: those of ``known`` that begin as what was typed."""
+    return lambda incomplete: [word for word in known if word.startswith(incomplete)]
 
 
-def sizes(
-    n_items: int | None, sample_size: int | None, num_negatives: int | None
-) -> tuple[int, int]:
-    """The pool and the sample size, where no file can say them."""
-    if n_items is None:
-        raise InputError("--n-items is missing: how many items the catalogue has")
-    if (sample_size is None) == (num_negatives is None):
-        both = "neither is" if sample_size is None else "both are"
-        raise InputError(f"give --sample-size or --num-negatives: {both} given")
-    return n_items, sample_size if sample_size is not None else (num_negatives or 0) + 1
+def _hush(quiet: bool) -> bool:
+    if quiet:
+        _output.hush()
+    return quiet
+
+
+@dataclass(frozen=True)
+class Talk:
+    """How much a command says beside its answer."""
+
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet",
+            "-q",
+            callback=_hush,
+            is_eager=True,
+            help="The answer only: no progress bar, no warnings.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False
+    debug: Annotated[
+        bool,
+        typer.Option(
+            "--debug", help="Show the Python traceback of an error.", rich_help_panel=OUTPUT
+        ),
+    ] = False
+
+
+@dataclass(frozen=True)
+class Output(Talk):
+    """Where the answer goes and in what form."""
+
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON and nothing else.", rich_help_panel=OUTPUT)
+    ] = False
+    csv: Annotated[
+        bool,
+        typer.Option(
+            "--csv", help="Print CSV and nothing else, one value a row.", rich_help_panel=OUTPUT
+        ),
+    ] = False
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write there instead; .json and .csv choose the format.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.json and self.csv:
+            raise InputError("--json and --csv are both given; give one")
+        if self.output is not None and not self.output.parent.is_dir():
+            raise InputError(
+                f"--output is {self.output}, but the folder {self.output.parent} does not exist"
+            )
+
+    @property
+    def kind(self) -> str:
+        """``json``, ``csv`` or ``text``: what the flags say, else the ending of the file."""
+        if self.json or self.csv:
+            return "json" if self.json else "csv"
+        ending = "" if self.output is None else self.output.suffix.lower().removeprefix(".")
+        return ending if ending in ("json", "csv") else "text"
+
+    def write(
+        self,
+        *,
+        content: Callable[[], Any],
+        rows: Callable[[], Sequence[Mapping[str, Any]]],
+        draw: Callable[[Console], None],
+    ) -> None:
+        """The answer in the form asked for: JSON, rows of CSV, or what is drawn on a console."""
+        if self.kind == "json":
+            text = _output.to_json(content())
+        elif self.kind == "csv":
+            text = _output.to_csv(rows())
+        else:
+            text = _output.to_text(draw, path=self.output)
+        if self.output is None:
+            _output.emit(text)
+        else:
+            from truerank import tables
+
+            with tables.replacing(self.output) as path:
+                path.write_text(text, encoding="utf-8")
+
+
+def check_counts_path(path: Path | None) -> None:
+    """Counts are saved as Parquet, and found again by that ending."""
+    if path is not None and path.suffix not in (".parquet", ".pq"):
+        raise InputError(f"--save-counts is {path}; give it the ending .parquet")
 
 
 def integers(texts: Sequence[str] | None, name: str) -> tuple[int, ...] | None:

@@ -12,7 +12,8 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from truerank.errors import InputError, TruerankWarning
+from truerank import progress
+from truerank.errors import TruerankWarning
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -27,7 +28,8 @@ _OPTIONS = (
     (r"\bnum_negatives=(\d+)", r"--num-negatives \1"),
     (r"\bcolumns=(?!\w)", "--columns"),
     (r"\bunpaired=True\b", "--unpaired"),
-    (r"\bn_items is neither\b", "--n-items is neither"),
+    (r"\bn_items is (neither|missing)\b", r"--n-items is \1"),
+    (r"\bn_users is missing\b", "--n-users is missing"),
     (r"\bsample_size and num_negatives:", "--sample-size and --num-negatives:"),
 )
 
@@ -50,10 +52,13 @@ def say(kind: str, message: str) -> None:
 
 
 @contextlib.contextmanager
-def warnings_in_a_line() -> Iterator[None]:
-    """Tell each of the library's warnings once, in a line of its own; others are as ever."""
+def session() -> Iterator[None]:
+    """Tell each of the library's warnings once, in a line of its own; others are as ever.
+
+    Until the block ends, `hush` silences these and all progress bars.
+    """
     told: set[str] = set()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), progress.silence(False):
         show_others = warnings.showwarning
 
         def show(
@@ -75,14 +80,10 @@ def warnings_in_a_line() -> Iterator[None]:
         yield
 
 
-def output_format(*, json_: bool, csv_: bool, path: Any = None) -> str:
-    """``json``, ``csv`` or ``text``: what the flags say, else the ending of the output file."""
-    if json_ and csv_:
-        raise InputError("--json and --csv are both given; give one")
-    if json_ or csv_:
-        return "json" if json_ else "csv"
-    ending = str(path or "").lower()
-    return next((kind for kind in ("json", "csv") if ending.endswith(f".{kind}")), "text")
+def hush() -> None:
+    """No bars and no warnings until the session ends."""
+    progress.hush()
+    warnings.simplefilter("ignore", TruerankWarning)
 
 
 def to_json(content: Any) -> str:
@@ -92,6 +93,8 @@ def to_json(content: Any) -> str:
 
 def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
     """Rows of equal keys, with a header; None is empty, truth values are lower case."""
+    if not rows:
+        return ""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()

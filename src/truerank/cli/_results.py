@@ -1,12 +1,15 @@
-"""Results of ``truerank estimate`` as JSON, CSV and tables."""
+"""Estimates of several models and estimators as JSON, CSV and tables."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from truerank.cli import _output
+from truerank.cli._options import Output
+from truerank.progress import reporting
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from truerank.metrics import Metric
 
 NAIVE = "naive"
+EXACT = "exact"  # every item was ranked: naive is the truth, and estimators leave it alone
 
 
 @dataclass(frozen=True)
@@ -35,26 +39,36 @@ class Run:
         return found.results.get(metric.key)
 
 
-def render(
-    kind: str,
+def write(
+    output: Output,
     runs: Sequence[Run],
     metrics: Sequence[Metric],
     *,
     by: str | None,
     clip: bool,
-    path: Any = None,
     more: Mapping[str, Any] | None = None,
-) -> str:
-    """The results as ``json`` (with ``more`` in it), ``csv`` or ``text``."""
-    if kind == "text":
-        return _output.to_text(lambda console: _draw(console, runs, metrics, clip), path=path)
-    rows = [row for run in runs for row in _rows(run, metrics, by)]
-    if kind == "csv":
-        return _output.to_csv(rows)
-    facts = {run.model: _facts(run.counts) for run in runs}
-    if by is None:
-        return _output.to_json({"counts": facts[""], **(more or {}), "results": rows})
-    return _output.to_json({"by": by, "counts": facts, "results": rows})
+    before: str = "",
+    after: str = "",
+) -> None:
+    """The results in the form asked for: ``more`` is for JSON, lines before and after for text."""
+
+    def rows() -> list[dict[str, Any]]:
+        return [row for run in runs for row in _rows(run, metrics, by)]
+
+    def content() -> dict[str, Any]:
+        facts = {run.model: _facts(run.counts) for run in runs}
+        if by is None:
+            return {"counts": facts[""], **(more or {}), "results": rows()}
+        return {"by": by, "counts": facts, "results": rows()}
+
+    def draw(console: Console) -> None:
+        for text in (before, None, after):
+            if text is None:
+                _draw(console, runs, metrics, clip)
+            elif text:
+                console.print(text, highlight=False, markup=False)
+
+    output.write(content=content, rows=rows, draw=draw)
 
 
 def _rows(run: Run, metrics: Sequence[Metric], by: str | None) -> Iterator[dict[str, Any]]:
@@ -126,14 +140,14 @@ def _verdicts(runs: Sequence[Run], metrics: Sequence[Metric]) -> Iterator[str]:
     """
     from truerank.estimates import DEFAULT_ESTIMATOR
 
-    for run in runs:
-        found = run.estimates.get(DEFAULT_ESTIMATOR)
-        if found is None:
-            continue
-        for metric in metrics:
-            sentence = found.verdict(metric)
-            if sentence is not None:
-                yield f"{run.model}: {sentence}" if run.model else sentence
+    told = [(run.model, run.estimates.get(DEFAULT_ESTIMATOR)) for run in runs]
+    with reporting(None, len(told) * len(metrics), "planning a remedy") as advance:
+        for model, found in told:
+            for metric in metrics:
+                sentence = None if found is None else found.verdict(metric)
+                advance(1)
+                if sentence is not None:
+                    yield f"{model}: {sentence}" if model else sentence
 
 
 _UNRESOLVED = "not resolved: bias or what the estimator assumes outweighs the sample"
@@ -151,6 +165,9 @@ def _blocks(
     console: Console, runs: Sequence[Run], metrics: Sequence[Metric]
 ) -> Iterator[list[str]]:
     """Estimators in groups whose tables fit the console, naive first in each."""
+    if _all_exact(runs):
+        yield [EXACT]
+        return
     block = [NAIVE]
     for name in runs[0].estimates:
         if name == NAIVE:
@@ -160,6 +177,14 @@ def _blocks(
             block = [NAIVE]
         block.append(name)
     yield block
+
+
+def _all_exact(runs: Sequence[Run]) -> bool:
+    """Whether there is one number for each metric, whatever the estimator."""
+    estimates = [one for run in runs for found in run.estimates.values() for one in found.values()]
+    return all(bool(run.counts.is_exact.all()) for run in runs) and all(
+        math.isclose(one.value, one.naive) and not one.std_error for one in estimates
+    )
 
 
 def _table(runs: Sequence[Run], metrics: Sequence[Metric], columns: Sequence[str]) -> Table:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truerank.cli import _counts, _output
-from truerank.cli._options import Json, NItems, NumNegatives, SampleSize
+from truerank.cli import _counts
+from truerank.cli._groups import command
+from truerank.cli._options import Output
+from truerank.cli._samples import Samples
+from truerank.errors import InputError
+from truerank.progress import reporting
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from truerank.auditing import Audit
 
 HELP = """Look for what goes wrong in sampled evaluations: plain sentences, counts, remedies.
 
@@ -21,9 +30,12 @@ Ends with 1 if something is wrong, so that a pipeline can stop.
 """
 
 _UNSOUND = 1
+_STYLES = {"error": "bold red", "warning": "bold yellow", "ok": "bold green"}
 
 
+@command
 def audit(
+    *,
     negatives: Annotated[
         list[Path] | None,
         typer.Option(
@@ -44,30 +56,42 @@ def audit(
         Path | None,
         typer.Option("--ranks", metavar="FILE", help="Sampled ranks, as for truerank estimate."),
     ] = None,
-    n_items: NItems = None,
-    sample_size: SampleSize = None,
-    num_negatives: NumNegatives = None,
-    json_: Json = False,
+    samples: Samples,
+    output: Output,
 ) -> None:
     """Run ``truerank audit``."""
+    design = samples.design()
+    if not negatives and test is None and ranks is None:
+        raise InputError("nothing to audit; give --negatives, --test or --ranks")
+    if ranks is None and design.said():
+        option = next(iter(design.said())).replace("_", "-")
+        raise InputError(f"--{option} is about sampled ranks; give --ranks FILE")
     from truerank.auditing import audit as look
 
     tables: dict[str, Any] = {path.stem: path for path in negatives or ()}
-    counts = None
-    if ranks is not None:
-        counts = _counts.read([ranks], _counts.Design(n_items, sample_size, num_negatives))
-    found = look(
-        negatives=tables if len(tables) > 1 else next(iter(tables.values()), None),
-        test=test,
-        train=train,
-        counts=counts,
-    )
-    if json_:
-        _output.emit(
-            _output.to_json(
-                {"sound": found.sound, "findings": [vars(finding) for finding in found]}
-            )
+    with reporting(None, 2, "auditing") as advance:
+        counts = None if ranks is None else _counts.read([ranks], design)
+        advance(1)
+        found = look(
+            negatives=tables if len(tables) > 1 else next(iter(tables.values()), None),
+            test=test,
+            train=train,
+            counts=counts,
         )
-    else:
-        _output.emit("".join(f"{finding}\n" for finding in found))
+        advance(1)
+    rows = [vars(finding) for finding in found]
+    output.write(
+        content=lambda: {"sound": found.sound, "findings": rows},
+        rows=lambda: rows,
+        draw=lambda console: _draw(console, found),
+    )
     raise typer.Exit(0 if found.sound else _UNSOUND)
+
+
+def _draw(console: Console, found: Audit) -> None:
+    from rich.text import Text
+
+    for finding in found:
+        line = Text(str(finding))
+        line.stylize(_STYLES[finding.level], 0, len(finding.level) + 1)
+        console.print(line, soft_wrap=True)

@@ -11,22 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from truerank.cli import _counts, _output
-from truerank.cli._answers import split_metrics
-from truerank.cli._options import (
-    ANSWERS,
-    Columns,
-    Csv,
-    Hits,
-    Json,
-    Ladder,
-    NItems,
-    NumNegatives,
-    Replacement,
-    SampleSize,
-    integers,
-    pairs,
+from truerank.cli._answers import (
+    ESTIMATORS,
+    TARGETS,
+    Confidence,
+    Metrics,
+    Target,
+    split_metrics,
 )
+from truerank.cli._groups import command
+from truerank.cli._options import ANSWERS, Output, words
+from truerank.cli._samples import Design, Samples
 from truerank.errors import InputError
+from truerank.progress import reporting
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,10 +44,13 @@ truerank compare ease.parquet als.parquet knn.parquet --baseline knn
 truerank compare a.parquet b.parquet --target population --tests
 
 For these users: would a full evaluation of the very same users say so? For the population: would \
-new users say so, too? The latter takes more.
+new users say so, too? The latter takes more. The metric is ndcg@10 unless said.
 """
 
+DEFAULT_METRIC = "ndcg@10"
 
+
+@command
 def compare(
     files: Annotated[
         list[Path],
@@ -61,13 +61,8 @@ def compare(
             show_default=False,
         ),
     ],
-    n_items: NItems = None,
-    sample_size: SampleSize = None,
-    num_negatives: NumNegatives = None,
-    replacement: Replacement = None,
-    ladder: Ladder = None,
-    hits: Hits = None,
-    columns: Columns = None,
+    *,
+    samples: Samples,
     by: Annotated[
         str | None,
         typer.Option(
@@ -78,16 +73,7 @@ def compare(
             rich_help_panel=ANSWERS,
         ),
     ] = None,
-    metrics: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metric",
-            "-m",
-            metavar="NAME@K",
-            help="recall (hr), precision, ndcg, ap (mrr), auc. Unsaid: ndcg@10. Repeatable.",
-            rich_help_panel=ANSWERS,
-        ),
-    ] = None,
+    metrics: Metrics = None,
     estimator: Annotated[
         str,
         typer.Option(
@@ -95,22 +81,12 @@ def compare(
             "-e",
             metavar="NAME",
             help="As in truerank estimate.",
+            autocompletion=words(*ESTIMATORS),
             rich_help_panel=ANSWERS,
         ),
     ] = "smooth",
-    target: Annotated[
-        str,
-        typer.Option(
-            "--target",
-            metavar="these-users|population",
-            help="Whom the answer is for.",
-            rich_help_panel=ANSWERS,
-        ),
-    ] = "these-users",
-    confidence: Annotated[
-        float,
-        typer.Option("--confidence", metavar="P", help="Of intervals.", rich_help_panel=ANSWERS),
-    ] = 0.95,
+    target: Target = None,
+    confidence: Confidence = 0.95,
     baseline: Annotated[
         str | None,
         typer.Option(
@@ -136,53 +112,48 @@ def compare(
             rich_help_panel=ANSWERS,
         ),
     ] = False,
-    json_: Json = False,
-    csv_: Csv = False,
+    output: Output,
 ) -> None:
     """Run ``truerank compare``."""
-    kind = _output.output_format(json_=json_, csv_=csv_)
-    design = _counts.Design(
-        n_items=n_items,
-        sample_size=sample_size,
-        num_negatives=num_negatives,
-        replacement=replacement,
-        ladder=integers(ladder, "--ladder"),
-        hits=hits,
-        columns=pairs(columns, "--columns"),
-    )
+    design = samples.design()
     _counts.check_files(files, design)
     models, options = _models(files, by, design)
     from truerank.inference.compare import compare as run
     from truerank.metrics import parse
 
-    found = [
-        run(
-            models,
-            metric,
-            estimator=estimator,
-            confidence=confidence,
-            target=target,
-            baseline=baseline,
-            unpaired=unpaired,
-            **options,
-        )
-        for metric in parse(split_metrics(metrics or ["ndcg@10"]))
-    ]
-    if kind == "json":
-        content = [{"verdict": one.verdict, **asdict(one)} for one in found]
-        _output.emit(_output.to_json({"comparisons": _finite(content)}))
-    elif kind == "csv":
-        rows = [row for one in found for row in one.to_dict()]
-        for row in rows:
-            del row["tests"]
-        _output.emit(_output.to_csv(rows))
-    else:
-        _output.emit(_output.to_text(lambda console: _draw(console, found, tests)))
+    wanted = parse(split_metrics(metrics or [DEFAULT_METRIC]))
+    found = []
+    with reporting(None, len(wanted), "comparing") as advance:
+        for metric in wanted:
+            found.append(
+                run(
+                    models,
+                    metric,
+                    estimator=estimator,
+                    confidence=confidence,
+                    target=target or TARGETS[0],
+                    baseline=baseline,
+                    unpaired=unpaired,
+                    **options,
+                )
+            )
+            advance(1)
+    output.write(
+        content=lambda: {"comparisons": _finite([_facts(one) for one in found])},
+        rows=lambda: [
+            {name: value for name, value in row.items() if name != "tests"}
+            for one in found
+            for row in one.to_dict()
+        ],
+        draw=lambda console: _draw(console, found, tests),
+    )
 
 
-def _models(
-    files: Sequence[Path], by: str | None, design: _counts.Design
-) -> tuple[Any, dict[str, Any]]:
+def _facts(found: Comparison) -> dict[str, Any]:
+    return {"verdict": found.verdict, **asdict(found)}
+
+
+def _models(files: Sequence[Path], by: str | None, design: Design) -> tuple[Any, dict[str, Any]]:
     """Files by model, or the one that holds all, and the options that tables need."""
     options = design.said()
     if by is None and len(files) > 1:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truerank.cli import _output
-from truerank.cli._options import Json
+from truerank.cli._groups import command
+from truerank.cli._options import Output
+from truerank.progress import reporting
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,18 +29,21 @@ SAMPLE_SIZE = 100
 WAYS = ("exact", "naive", "corrected")
 
 
+@command
 def demo(
+    *,
     seed: Annotated[
         int, typer.Option("--seed", min=0, help="Another catalogue for another seed.")
     ] = 0,
-    json_: Json = False,
+    output: Output,
 ) -> None:
     """Run ``truerank demo``."""
     outcome = _evaluate(seed)
-    if json_:
-        _output.emit(_output.to_json(_facts(outcome)))
-    else:
-        _output.emit(_output.to_text(lambda console: _draw(console, outcome)))
+    output.write(
+        content=lambda: _facts(outcome),
+        rows=lambda: _rows(outcome),
+        draw=lambda console: _draw(console, outcome),
+    )
 
 
 @dataclass(frozen=True)
@@ -67,21 +71,24 @@ def _evaluate(seed: int) -> Outcome:
     data = synthetic.catalogue(seed=seed)
     drawn = synthetic.negatives(data, num_negatives=SAMPLE_SIZE - 1, seed=seed)
     values: dict[str, dict[str, dict[str, float]]] = {metric: {} for metric in METRICS}
-    for model in synthetic.models(data, seed=seed):
-        exact = RankCounts.from_exact_ranks(
-            synthetic.exact_ranks(model, data.targets), n_items=data.n_items
-        )
-        sampled = RankCounts.from_ranks(
-            synthetic.sampled_ranks(model, data.targets, drawn),
-            n_items=data.n_items,
-            sample_size=SAMPLE_SIZE,
-            replacement=False,
-        )
-        truth = estimate(exact, METRICS, estimator="naive")  # on exact ranks it is the truth
-        found = estimate(sampled, METRICS)
-        for metric in METRICS:
-            numbers = (truth[metric].value, found[metric].naive, found[metric].value)
-            values[metric][model.name] = dict(zip(WAYS, numbers, strict=True))
+    models = synthetic.models(data, seed=seed)
+    with reporting(None, len(models), "ranking") as advance:
+        for model in models:
+            exact = RankCounts.from_exact_ranks(
+                synthetic.exact_ranks(model, data.targets), n_items=data.n_items
+            )
+            sampled = RankCounts.from_ranks(
+                synthetic.sampled_ranks(model, data.targets, drawn),
+                n_items=data.n_items,
+                sample_size=SAMPLE_SIZE,
+                replacement=False,
+            )
+            truth = estimate(exact, METRICS, estimator="naive")  # on exact ranks it is the truth
+            found = estimate(sampled, METRICS)
+            for metric in METRICS:
+                numbers = (truth[metric].value, found[metric].naive, found[metric].value)
+                values[metric][model.name] = dict(zip(WAYS, numbers, strict=True))
+            advance(1)
     return Outcome(seed, data.n_users, data.n_items, found.estimator.name, values)
 
 
@@ -92,15 +99,19 @@ def _facts(outcome: Outcome) -> dict[str, Any]:
         "n_items": outcome.n_items,
         "sample_size": SAMPLE_SIZE,
         "estimator": outcome.estimator,
-        "results": [
-            {"metric": metric, "model": model, **numbers}
-            for metric, models in outcome.values.items()
-            for model, numbers in models.items()
-        ],
+        "results": _rows(outcome),
         "winners": {
             metric: {way: outcome.ranking(metric, way)[0] for way in WAYS} for metric in METRICS
         },
     }
+
+
+def _rows(outcome: Outcome) -> list[dict[str, Any]]:
+    return [
+        {"metric": metric, "model": model, **numbers}
+        for metric, models in outcome.values.items()
+        for model, numbers in models.items()
+    ]
 
 
 def _draw(console: Console, outcome: Outcome) -> None:

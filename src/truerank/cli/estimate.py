@@ -2,41 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from truerank.cli import _counts, _output
-from truerank.cli._answers import (
-    Confidence,
-    Cuts,
-    Estimators,
-    Metrics,
-    Target,
-    interval_options,
-    parse_estimators,
-    parse_metrics,
-    run,
-)
-from truerank.cli._options import (
-    ANSWERS,
-    OUTPUT,
-    Columns,
-    Csv,
-    Hits,
-    Json,
-    Ladder,
-    NItems,
-    NumNegatives,
-    Replacement,
-    SampleSize,
-    integers,
-    pairs,
-)
-from truerank.cli._results import render
+from truerank.cli import _counts, _results
+from truerank.cli._answers import Answers, run
+from truerank.cli._groups import command
+from truerank.cli._options import ANSWERS, OUTPUT, Output, check_counts_path, words
+from truerank.cli._samples import Samples
 from truerank.errors import InputError
 
 HELP = """Global metrics from sampled ranks, naive beside corrected.
@@ -50,6 +26,7 @@ truerank estimate adaptive.csv --n-items 3706 --ladder 100,200,400
 """
 
 
+@command
 def estimate(
     files: Annotated[
         list[Path],
@@ -61,18 +38,9 @@ def estimate(
             show_default=False,
         ),
     ],
-    n_items: NItems = None,
-    sample_size: SampleSize = None,
-    num_negatives: NumNegatives = None,
-    replacement: Replacement = None,
-    ladder: Ladder = None,
-    hits: Hits = None,
-    columns: Columns = None,
-    estimator: Estimators = None,
-    metrics: Metrics = None,
-    k: Cuts = None,
-    confidence: Confidence = 0.95,
-    target: Target = None,
+    *,
+    samples: Samples,
+    answers: Answers,
     by: Annotated[
         str | None,
         typer.Option(
@@ -88,6 +56,7 @@ def estimate(
             "--support",
             metavar="auto|full",
             help="Fit on a compressed grid of global ranks, or on every rank.",
+            autocompletion=words("auto", "full"),
             rich_help_panel=ANSWERS,
         ),
     ] = "auto",
@@ -97,6 +66,7 @@ def estimate(
             "--plug-in",
             metavar="plain|posterior",
             help="Metric of the estimated distribution, or mean over users of their posteriors.",
+            autocompletion=words("plain", "posterior"),
             rich_help_panel=ANSWERS,
         ),
     ] = "plain",
@@ -108,18 +78,6 @@ def estimate(
             rich_help_panel=ANSWERS,
         ),
     ] = False,
-    json_: Json = False,
-    csv_: Csv = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write there instead; .json and .csv choose the format.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
     save_counts: Annotated[
         Path | None,
         typer.Option(
@@ -129,35 +87,18 @@ def estimate(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    output: Output,
 ) -> None:
     """Run ``truerank estimate``."""
-    kind = _output.output_format(json_=json_, csv_=csv_, path=output)
-    _check_paths(files, output, save_counts, by)
-    design = _counts.Design(
-        n_items=n_items,
-        sample_size=sample_size,
-        num_negatives=num_negatives,
-        replacement=replacement,
-        ladder=integers(ladder, "--ladder"),
-        hits=hits,
-        columns=pairs(columns, "--columns"),
-    )
-    wanted = parse_metrics(metrics, integers(k, "--k"))
-    chosen = parse_estimators(estimator)
+    _check_paths(files, output.output, save_counts, by)
+    design = samples.design()
+    wanted, chosen = answers.wanted(), answers.chosen()
     counts = _counts.read_by(files, design, by) if by else {"": _counts.read(files, design)}
-    options = {"support": support, "plug_in": plug_in, "clip": clip}
-    options |= interval_options(confidence, target)
-    runs = [run(name, one, wanted, chosen, options) for name, one in counts.items()]
-    text = render(kind, runs, wanted, by=by, clip=clip, path=output)
-    with contextlib.ExitStack() as stack:
-        if output is not None:
-            from truerank import tables
-
-            stack.enter_context(tables.replacing(output)).write_text(text, encoding="utf-8")
-        if save_counts is not None:
-            counts[""].save(save_counts)
-    if output is None:
-        _output.emit(text)
+    options = {"support": support, "plug_in": plug_in, "clip": clip, **answers.intervals()}
+    runs = run(counts, wanted, chosen, options)
+    if save_counts is not None:
+        counts[""].save(save_counts)
+    _results.write(output, runs, wanted, by=by, clip=clip)
 
 
 def _check_paths(
@@ -165,8 +106,7 @@ def _check_paths(
 ) -> None:
     if save_counts is not None and by is not None:
         raise InputError("--save-counts saves the counts of one model; it does not go with --by")
-    if save_counts is not None and save_counts.suffix not in (".parquet", ".pq"):
-        raise InputError(f"--save-counts is {save_counts}; give it the ending .parquet")
+    check_counts_path(save_counts)
     inputs = {path.resolve() for path in files}
     for option, path in (("--output", output), ("--save-counts", save_counts)):
         if path is not None and path.resolve() in inputs:

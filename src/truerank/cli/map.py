@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from truerank.cli import _counts, _output
-from truerank.cli._options import Csv, Json, NItems, NumNegatives, SampleSize, integers, sizes
+from truerank.cli import _counts
+from truerank.cli._groups import command
+from truerank.cli._options import Output, integers, words
+from truerank.cli._samples import Design, Samples
 from truerank.errors import AssumptionWarning, InputError
 
 if TYPE_CHECKING:
@@ -32,10 +34,10 @@ _FITTED = "beta@P"
 _EXAMPLE = 10  # the cut-off that the sentence below the table is about
 
 
+@command
 def map_cutoffs(
-    n_items: NItems = None,
-    sample_size: SampleSize = None,
-    num_negatives: NumNegatives = None,
+    *,
+    samples: Samples,
     k: Annotated[
         list[str] | None,
         typer.Option("--k", "-k", metavar="K", help="Sampled cut-offs, as in 1,2,5,10."),
@@ -47,6 +49,7 @@ def map_cutoffs(
             metavar="NAME",
             help="linear, bound, beta(0.5) with any exponent, or beta@P, fitted to --ranks. "
             "Repeatable.",
+            autocompletion=words("linear", "bound", "beta(0.5)", "beta(1)", _FITTED),
         ),
     ] = None,
     ranks: Annotated[
@@ -57,19 +60,17 @@ def map_cutoffs(
             help="Sampled ranks to fit beta@P to, as for truerank estimate.",
         ),
     ] = None,
-    json_: Json = False,
-    csv_: Csv = False,
+    output: Output,
 ) -> None:
     """Run ``truerank map``."""
-    kind = _output.output_format(json_=json_, csv_=csv_)
     cuts = integers(k, "--k")
     counts = None
     if ranks is not None:
-        counts = _read(ranks, _counts.Design(n_items, sample_size, num_negatives))
+        counts = _read(ranks, samples.design())
         n_items = _one(counts.n_items, "n_items")
         sample_size = _one(counts.sample_size, "sample_size")
     else:
-        n_items, sample_size = sizes(n_items, sample_size, num_negatives)
+        n_items, sample_size = samples.sizes()
     if cuts is None:
         cuts = tuple(cut for cut in DEFAULT_K if cut <= sample_size)
     mapped = _map(mapping, cuts, n_items, sample_size, counts)
@@ -78,17 +79,14 @@ def map_cutoffs(
         for i, cut in enumerate(cuts)
         for name, values in mapped.items()
     ]
-    if kind == "json":
-        content = {"n_items": n_items, "sample_size": sample_size, "results": rows}
-        _output.emit(_output.to_json(content))
-    elif kind == "csv":
-        _output.emit(_output.to_csv(rows))
-    else:
-        pool = (n_items, sample_size)
-        _output.emit(_output.to_text(lambda console: _draw(console, pool, cuts, mapped)))
+    output.write(
+        content=lambda: {"n_items": n_items, "sample_size": sample_size, "results": rows},
+        rows=lambda: rows,
+        draw=lambda console: _draw(console, (n_items, sample_size), cuts, mapped),
+    )
 
 
-def _read(ranks: Path, design: _counts.Design) -> RankCounts:
+def _read(ranks: Path, design: Design) -> RankCounts:
     with warnings.catch_warnings():
         # With or without replacement: a mapping is the same.
         warnings.simplefilter("ignore", AssumptionWarning)

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truerank.cli import _counts, _output
-from truerank.cli._options import Csv, Json, NumNegatives, Replacement, SampleSize
+from truerank.cli import _counts
+from truerank.cli._answers import TARGETS, Target
+from truerank.cli._groups import command
+from truerank.cli._options import Output
+from truerank.cli._samples import Design, Samples
 from truerank.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,15 +31,9 @@ predicted from simulated evaluations.
 """
 
 
+@command
 def plan(
-    n_items: Annotated[
-        int | None,
-        typer.Option(
-            "--n-items",
-            metavar="N",
-            help="Items the target is ranked among, itself included. A pilot knows it.",
-        ),
-    ] = None,
+    *,
     n_users: Annotated[
         int | None,
         typer.Option(
@@ -71,52 +68,38 @@ def plan(
             "P(R <= K) = (K/N)^A; 0.3 unless said.",
         ),
     ] = None,
-    sample_size: SampleSize = None,
-    num_negatives: NumNegatives = None,
-    replacement: Replacement = None,
-    target: Annotated[
-        str,
-        typer.Option(
-            "--target",
-            metavar="these-users|population",
-            help="The metric of the users there are, or of all that they are a sample of.",
-        ),
-    ] = "these-users",
+    target: Target = None,
     comparison: Annotated[
         bool,
         typer.Option(
             "--comparison", help="--error is that of the difference of two models of about this."
         ),
     ] = False,
-    json_: Json = False,
-    csv_: Csv = False,
+    samples: Samples,
+    output: Output,
 ) -> None:
     """Run ``truerank plan``."""
-    kind = _output.output_format(json_=json_, csv_=csv_)
-    pilot = _counts.Design(n_items, sample_size, num_negatives, replacement)
-    supposed, n_items = _like(like, pilot)
-    from truerank.inference.plan import plan
+    supposed, n_items = _like(like, samples.design())
+    from truerank.inference.plan import plan as search
 
-    found = plan(
+    found = search(
         n_items,
         n_users,
         metric,
         error,
         None if confidence == 0 else confidence,
         like=supposed,
-        target=target,
+        target=target or TARGETS[0],
         comparison=comparison,
     )
-    if kind == "json":
-        _output.emit(_output.to_json(found.to_dict()))
-    elif kind == "csv":
-        rows = [one.to_dict() | {"arguments": options(one)} for one in found]
-        _output.emit(_output.to_csv(rows))
-    else:
-        _output.emit(_output.to_text(lambda console: _draw(console, found)))
+    output.write(
+        content=found.to_dict,
+        rows=lambda: [one.to_dict() | {"arguments": options(one)} for one in found],
+        draw=lambda console: _draw(console, found),
+    )
 
 
-def _like(like: str | None, pilot: _counts.Design) -> tuple[Any, int | None]:
+def _like(like: str | None, pilot: Design) -> tuple[Any, int | None]:
     """What --like names, and the items if the pilot does not know them."""
     if like is not None:
         try:

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from truerank.cli import _output
-from truerank.cli._options import OUTPUT
+from truerank.cli._groups import command
+from truerank.cli._options import OUTPUT, Talk
 from truerank.errors import InputError
 
 HELP = """Regenerate the papers' tables and figures beside their published numbers.
@@ -25,7 +26,9 @@ kept as they finish: a run that was stopped goes on where it was.
 """
 
 
+@command
 def reproduce(
+    *,
     paper: Annotated[
         str | None, typer.Argument(help="A paper (see --list), or all.", show_default=False)
     ] = None,
@@ -57,6 +60,7 @@ def reproduce(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    talk: Talk,
 ) -> None:
     """Run ``truerank reproduce``."""
     from truerank.experiments import experiments

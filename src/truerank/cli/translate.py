@@ -10,16 +10,9 @@ import typer
 
 from truerank.cli import _output
 from truerank.cli._answers import parse_metrics
-from truerank.cli._options import (
-    ANSWERS,
-    Csv,
-    Json,
-    NItems,
-    NumNegatives,
-    Replacement,
-    SampleSize,
-    sizes,
-)
+from truerank.cli._groups import command
+from truerank.cli._options import ANSWERS, Output
+from truerank.cli._samples import Draws
 from truerank.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,7 +42,9 @@ Write values with the decimals of the publication: 0.62 is read as anything from
 PUBLISHED = "What was published"
 
 
+@command
 def translate(
+    *,
     sampled: Annotated[
         list[str] | None,
         typer.Option(
@@ -61,10 +56,7 @@ def translate(
             rich_help_panel=PUBLISHED,
         ),
     ] = None,
-    n_items: NItems = None,
-    sample_size: SampleSize = None,
-    num_negatives: NumNegatives = None,
-    replacement: Replacement = None,
+    draws: Draws,
     n_users: Annotated[
         int | None,
         typer.Option(
@@ -102,13 +94,11 @@ def translate(
             rich_help_panel=ANSWERS,
         ),
     ] = False,
-    json_: Json = False,
-    csv_: Csv = False,
+    output: Output,
 ) -> None:
     """Run ``truerank translate``."""
-    kind = _output.output_format(json_=json_, csv_=csv_)
     values = _values(sampled or [])
-    n_items, sample_size = sizes(n_items, sample_size, num_negatives)
+    n_items, sample_size = draws.sizes()
     wanted = parse_metrics(target, None) if target else None
     from truerank.inference.translate import translate as bound
     from truerank.inference.translation import COLUMNS
@@ -118,19 +108,21 @@ def translate(
         wanted,
         n_items=n_items,
         sample_size=sample_size,
-        replacement=replacement,
+        replacement=draws.replacement,
         n_users=n_users,
         confidence=confidence,
         decreasing=decreasing,
     )
-    if kind == "json":
-        content = asdict(found)
-        _output.emit(_output.to_json({**content.pop("design"), **content}))
-    elif kind == "csv":
-        rows = [{name: row[name] for name in COLUMNS} for row in found.to_dict()]
-        _output.emit(_output.to_csv(rows))
-    else:
-        _output.emit(_output.to_text(lambda console: _draw(console, found)))
+    output.write(
+        content=lambda: _facts(found),
+        rows=lambda: [{name: row[name] for name in COLUMNS} for row in found.to_dict()],
+        draw=lambda console: _draw(console, found),
+    )
+
+
+def _facts(found: Translation) -> dict[str, Any]:
+    content = asdict(found)
+    return {**content.pop("design"), **content}
 
 
 def _values(texts: Sequence[str]) -> dict[str, Any]:

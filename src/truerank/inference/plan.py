@@ -83,6 +83,8 @@ def plan(
     """
     wanted = _one(metric)
     error = _checks.real(error, "error", low=0.0, open_low=True)
+    if error >= 1.0:
+        raise InputError(f"error is {error:g}, a share of the metric below 1: 0.05 for 5 %")
     supposed = like_module.read(like, n_items, wanted)
     if n_users is None:
         if supposed.n_users is None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from truerank import _checks, _ranks, mapping
 from truerank import metrics as metrics_module
+from truerank import progress as _progress
 from truerank._checks import FloatArray
 from truerank.errors import InputError
 from truerank.inference import _consistent, _published, _rank_program
@@ -24,6 +25,7 @@ from truerank.inference.translation import (
     compare,
 )
 from truerank.metrics import Metric, MetricLike
+from truerank.progress import Progress
 from truerank.schemes import Scheme
 
 
@@ -39,6 +41,7 @@ def translate(
     n_users: int | None = None,
     confidence: float = 0.95,
     decreasing: bool = False,
+    progress: Progress = None,
 ) -> Translation:
     """The smallest and largest global metrics that fit published sampled ones.
 
@@ -63,6 +66,8 @@ def translate(
         allowed for, at the least.
     decreasing
         Consider only distributions in which no rank has more users than the rank before it.
+    progress
+        As for :func:`~truerank.evaluate`.
 
     Returns
     -------
@@ -101,14 +106,14 @@ def translate(
         lambda rank: np.stack([metric.gain(rank, design.n_items) for metric in asked])
     )
     published: list[Published] = []
-    bounds = []
-    for _, values in read.values():
-        fitted, program = _consistent.fit(values, gains, mixtures, design, n_values)
-        published += fitted
-        bounds += [
-            _bound(fitted[0].model, metric, cost, program, mixtures)
-            for metric, cost in zip(asked, costs, strict=True)
-        ]
+    bounds: list[Bounds] = []
+    with _progress.reporting(progress, len(read) * len(asked), "bounding") as advance:
+        for _, values in read.values():
+            fitted, program = _consistent.fit(values, gains, mixtures, design, n_values)
+            published += fitted
+            for metric, cost in zip(asked, costs, strict=True):
+                bounds.append(_bound(fitted[0].model, metric, cost, program, mixtures))
+                advance(1)
     return Translation(
         design,
         tuple(published),

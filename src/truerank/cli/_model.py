@@ -1,0 +1,171 @@
+"""The model to evaluate: the options that name it, and the scorer that they come to."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from truerank.errors import InputError
+
+if TYPE_CHECKING:
+    from truerank.scoring import Scorer
+
+MODEL = "The model"
+
+
+@dataclass(frozen=True)
+class Model:
+    """Options that name a model."""
+
+    user_factors: Annotated[
+        Path | None,
+        typer.Option(
+            "--user-factors", metavar="U.npy", help="One vector a user.", rich_help_panel=MODEL
+        ),
+    ] = None
+    item_factors: Annotated[
+        Path | None,
+        typer.Option(
+            "--item-factors", metavar="V.npy", help="One vector an item.", rich_help_panel=MODEL
+        ),
+    ] = None
+    item_biases: Annotated[
+        Path | None,
+        typer.Option(
+            "--item-biases", metavar="B.npy", help="One number an item.", rich_help_panel=MODEL
+        ),
+    ] = None
+    cosine: Annotated[
+        bool, typer.Option("--cosine", help="Vectors scaled to unit length.", rich_help_panel=MODEL)
+    ] = False
+    scores: Annotated[
+        Path | None,
+        typer.Option(
+            "--scores", metavar="S.npy", help="Scores, users by items.", rich_help_panel=MODEL
+        ),
+    ] = None
+    scorer_function: Annotated[
+        str | None,
+        typer.Option(
+            "--scorer",
+            metavar="MODULE:FUNCTION",
+            help="A Python function of (user_ids, item_ids 2-d) that returns scores.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None
+    items: Annotated[
+        Path | None,
+        typer.Option(
+            "--items",
+            metavar="FILE",
+            help="Item ids in the order of the matrix, or the catalogue of --scorer: item_id.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None
+    users_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--users-file",
+            metavar="FILE",
+            help="User ids in the order of the matrix: user_id.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            "--cache",
+            metavar="FOLDER",
+            help="Keep what --scorer scored, so that a broken run resumes without paying again.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--name",
+            metavar="NAME",
+            help="Name and version of the model in the cache.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None
+
+    def scorer(self) -> Scorer:
+        """The scorer that the options name: exactly one."""
+        from truerank import scoring
+
+        ids = {
+            "user_ids": _ids(self.users_file, "user_id"),
+            "item_ids": _ids(self.items, "item_id"),
+        }
+        vectors = self.user_factors is not None or self.item_factors is not None
+        given = [vectors, self.scores is not None, self.scorer_function is not None]
+        if sum(given) != 1:
+            raise InputError(
+                "give the model once: --user-factors with --item-factors, --scores, or --scorer "
+                f"({'several are' if sum(given) else 'none is'} given)"
+            )
+        if self.cache is not None and self.scorer_function is None:
+            raise InputError("--cache goes with --scorer: only its scores are worth keeping")
+        if self.scores is not None:
+            return scoring.Dense(_array(self.scores), **ids)
+        if self.scorer_function is not None:
+            if ids["item_ids"] is None:
+                raise InputError("--items is missing: the catalogue that --scorer scores")
+            function = _function(self.scorer_function)
+            return scoring.Callable(function, cache=self.cache, name=self.name, **ids)
+        if self.user_factors is None or self.item_factors is None:
+            missing = "user" if self.user_factors is None else "item"
+            raise InputError(f"--{missing}-factors is missing")
+        biases = None if self.item_biases is None else _array(self.item_biases)
+        users, items = _array(self.user_factors), _array(self.item_factors)
+        return scoring.Factors(users, items, item_biases=biases, cosine=self.cosine, **ids)
+
+
+def _array(path: Path) -> Any:
+    """A .npy file, memory-mapped."""
+    import numpy as np
+
+    if not path.exists():
+        raise InputError(f"{path} does not exist")
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(f"{path} is not a readable .npy file: {error}") from None
+
+
+def _ids(path: Path | None, column: str) -> Any:
+    if path is None:
+        return None
+    from truerank import tables
+
+    table = tables.read(path)
+    name = table.find(column)
+    if name is None:
+        raise table.missing(column)
+    return table.values(name)
+
+
+def _function(spec: str) -> Any:
+    """``module:function``, the current folder being on the path."""
+    module_name, colon, attribute = spec.partition(":")
+    if not (module_name and colon and attribute):
+        raise InputError(f"--scorer is {spec!r}; write it as module:function")
+    with contextlib.ExitStack() as stack:
+        if "" not in sys.path:
+            sys.path.insert(0, "")
+            stack.callback(sys.path.remove, "")
+        try:
+            module = importlib.import_module(module_name)
+        except ImportError as error:
+            raise InputError(f"--scorer: cannot import {module_name}: {error}") from None
+    found = getattr(module, attribute, None)
+    if not callable(found):
+        raise InputError(f"--scorer: {module_name} has no function {attribute}")
+    return found

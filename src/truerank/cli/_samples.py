@@ -1,0 +1,126 @@
+"""How ranks were sampled: the options that say so, and what they come to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from truerank.cli._options import SAMPLES, integers, pairs
+from truerank.errors import InputError
+
+SampleSize = Annotated[
+    int | None,
+    typer.Option(
+        "--sample-size",
+        metavar="N",
+        help="Items the target was ranked among, itself included: 100 negatives make 101.",
+        rich_help_panel=SAMPLES,
+    ),
+]
+NumNegatives = Annotated[
+    int | None,
+    typer.Option(
+        "--num-negatives",
+        metavar="N",
+        help="The same, without the target: give one of the two.",
+        rich_help_panel=SAMPLES,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Design:
+    """What the options say about ranks files; None is unsaid. Saved counts know it all."""
+
+    n_items: int | None = None
+    sample_size: int | None = None
+    num_negatives: int | None = None
+    replacement: bool | None = None
+    ladder: tuple[int, ...] | None = None
+    hits: int | None = None
+    columns: Mapping[str, str] | None = None
+
+    def said(self) -> dict[str, Any]:
+        """What is said, as arguments of RankCounts.from_table."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Options about samples of one size out of one pool."""
+
+    n_items: Annotated[
+        int | None,
+        typer.Option(
+            "--n-items",
+            metavar="N",
+            help="Items the target is ranked among in the full evaluation, itself included.",
+            rich_help_panel=SAMPLES,
+        ),
+    ] = None
+    sample_size: SampleSize = None
+    num_negatives: NumNegatives = None
+    replacement: Annotated[
+        bool | None,
+        typer.Option(
+            "--replacement/--no-replacement",
+            help="Whether an item may be drawn twice for a user. Unsaid: with replacement.",
+            rich_help_panel=SAMPLES,
+        ),
+    ] = None
+
+    def sizes(self) -> tuple[int, int]:
+        """The pool and the sample size, where no file can say them."""
+        if self.n_items is None:
+            raise InputError("--n-items is missing: how many items the catalogue has")
+        if (self.sample_size is None) == (self.num_negatives is None):
+            both = "neither is" if self.sample_size is None else "both are"
+            raise InputError(f"give --sample-size or --num-negatives: {both} given")
+        if self.sample_size is not None:
+            return self.n_items, self.sample_size
+        return self.n_items, (self.num_negatives or 0) + 1
+
+
+@dataclass(frozen=True)
+class Samples(Draws):
+    """Options about the samples behind a ranks file."""
+
+    ladder: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ladder",
+            metavar="SIZES",
+            help="Adaptive samples: the sizes a user may end with, as in 100,200,400.",
+            rich_help_panel=SAMPLES,
+        ),
+    ] = None
+    hits: Annotated[
+        int | None,
+        typer.Option(
+            "--hits",
+            metavar="N",
+            help="Adaptive samples: negatives above the target that end the sampling. Unsaid: 1.",
+            rich_help_panel=SAMPLES,
+        ),
+    ] = None
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--columns",
+            metavar="OURS=YOURS",
+            help="A column under another name: sampled_rank=pos. Ours: sampled_rank, sample_size, "
+            "num_negatives, n_items, user_id, item_id, weight, model.",
+            rich_help_panel=SAMPLES,
+        ),
+    ] = None
+
+    def design(self) -> Design:
+        """The options, read."""
+        said = {
+            "ladder": integers(self.ladder, "--ladder"),
+            "columns": pairs(self.columns, "--columns"),
+        }
+        return Design(**{**vars(self), **said})
