@@ -153,58 +153,35 @@ def test_another_key_seed_or_estimator_is_another_run(tmp_path):
     assert calls[3:] == [(0, 10), (10, 20), (20, 25)]
 
 
-_SLOW = """
-import sys, time
-from pathlib import Path
-import numpy as np
-from truerank.experiments import registry
-from truerank.experiments.results import Result
-from truerank.experiments.run import Run, Settings
-
-folder, pause = Path(sys.argv[1]), float(sys.argv[2])
-run = Run(registry.Experiment("t", "table1", "", (), None), Settings(None, folder, seed=5))
-
-def values(first, last):
-    time.sleep(pause)
-    with (folder / "log").open("a") as log:
-        log.write(f"{first} {last}\\n")
-    return np.array([rng.random(3) for rng in run.rngs("slow", first, last)])
-
-np.save(folder / "answer.npy", run.repeated("slow", values, key=1, repeats=50))
-"""
-
-
-def test_a_killed_run_resumes_where_it_was(tmp_path):
+def test_a_killed_table_resumes_where_it_was(tmp_path):
     """SIGKILL in the middle; no finished part is done again, and the answer is the same."""
-    script = tmp_path / "slow.py"
-    script.write_text(_SLOW)
     killed, whole = tmp_path / "killed", tmp_path / "whole"
-    for folder in (killed, whole):
-        folder.mkdir()
 
-    def start(folder: Path, pause: float) -> subprocess.Popen[bytes]:
-        return subprocess.Popen([sys.executable, str(script), str(folder), str(pause)])
+    def start(out: Path) -> subprocess.Popen[bytes]:
+        command = "reproduce kr20 table2 --repeats 1500 --seed 5 --out"
+        return subprocess.Popen([sys.executable, "-m", "truerank", *command.split(), str(out)])
 
-    process = start(killed, 0.3)
+    def finished() -> dict[Path, int]:
+        return {path: path.stat().st_mtime_ns for path in killed.glob(".cache/parts/*/*-*.npy")}
+
+    process = start(killed)
     deadline = time.monotonic() + 60
-    while len(list(killed.glob("parts/*/*.npy"))) < 2:
+    while len(finished()) < 20:
         assert time.monotonic() < deadline
         assert process.poll() is None
-        time.sleep(0.02)
+        time.sleep(0.005)
     os.kill(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
-    assert not (killed / "answer.npy").exists()
-    finished = sorted(path.stem for path in killed.glob("parts/*/*.npy"))
-    assert 2 <= len(finished) < 5
-    times = {path: path.stat().st_mtime_ns for path in killed.glob("parts/*/*.npy")}
-    assert start(killed, 0.0).wait() == 0
-    assert start(whole, 0.0).wait() == 0
-    assert all(path.stat().st_mtime_ns == before for path, before in times.items())
-    done = (killed / "log").read_text().split("\n")[:-1]
-    # Each part once; the one at work when the run was killed perhaps twice.
-    assert len(set(done)) == 5
-    assert len(done) <= 6
-    np.testing.assert_array_equal(np.load(killed / "answer.npy"), np.load(whole / "answer.npy"))
+    before = finished()
+    assert 20 <= len(before) < 450
+    assert not (killed / "kr20").exists()
+    assert start(killed).wait() == 0
+    after = finished()
+    assert len(after) == 450
+    assert all(after[path] == written for path, written in before.items())
+    assert start(whole).wait() == 0
+    for file in ("table2.json", "table2.csv", "table2.md"):
+        assert (killed / "kr20" / file).read_bytes() == (whole / "kr20" / file).read_bytes()
 
 
 def test_no_half_written_part_is_read(tmp_path):

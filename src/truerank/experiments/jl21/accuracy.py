@@ -13,7 +13,7 @@ from truerank.experiments.run import Run
 AT_10 = tuple(m for m, metric in enumerate(METRICS) if metric.endswith("@10"))
 
 
-def _accuracy(run: Run, dataset: str) -> Result:
+def _accuracy(run: Run, dataset: str, *notes: str) -> Result:
     ranks = exact_ranks(run, dataset)
     values = estimates(run, dataset, ranks)
     ours: Numbers = {}
@@ -29,7 +29,31 @@ def _accuracy(run: Run, dataset: str) -> Result:
     name, theirs = run.experiment.name, run.published()
     table = Table.beside(name, theirs, ours)
     bias = Table.beside(f"{name}-bias", _biases(theirs), _biased(ours))
-    return Result((table, bias), notes=_NOTES)
+    return Result((table, bias), notes=(*_NOTES, _ranking(bias), *notes))
+
+
+def _ranking(bias: Table) -> str:
+    """Which estimators have the least bias, model by model, in both."""
+    said, same, models = [], 0, 0
+    for model in dict.fromkeys(cell.key[0] for cell in bias.cells):
+        pairs = [
+            (cell.key[1], abs(cell.ours), abs(cell.published))
+            for cell in bias.cells
+            if cell.key[0] == model and cell.key[1] != "wmle"
+            if cell.ours is not None and cell.published is not None
+        ]
+        if pairs:
+            ours, theirs = (
+                [name for name, *_ in sorted(pairs, key=lambda pair: float(pair[at]))]
+                for at in (1, 2)
+            )
+            models, same = models + 1, same + (set(ours[:2]) == set(theirs[:2]))
+            said.append(f"{model} {', '.join(ours)} (published: {', '.join(theirs)})")
+    return (
+        "Estimators by the size of that bias, least first, `wmle` left out: "
+        f"{'; '.join(said)}. The two least biased are the same in both for {same} of {models} "
+        "models."
+    )
 
 
 def _biases(published: Published) -> Published:
@@ -58,8 +82,8 @@ _NOTES = (
     "distance: what the printed rows fit (eta = 0.001 without n, as the text says, does not give "
     "them).",
     "`wmle` is not reproducible from the text: the printed weight, ndcg(r/10), pulls the "
-    "estimates to several times the exact value, whatever the model, while the printed row lies 2 "
-    "to 4 % above `mle`. Eq. 23 with such weights is biased for any sample size.",
+    "estimates to several times the exact value, whatever the model, while the printed rows lie at "
+    "most 4 % above `mle`. Eq. 23 with such weights is biased for any sample size.",
     "`cls` is the estimator that gives KR20's own column, and yet not the printed row of "
     "item-KNN: it hardly tells ranks below N/n, some 37 items on ml-1m, from one another, and so "
     "depends on what a model does behind its top 10, where ours need not be the paper's. Item-KNN "
@@ -79,7 +103,13 @@ def table2(run: Run) -> Result:
 @experiment("jl21", "table3", "Metrics at 10 on citeulike, n = 100", data=["citeulike"])
 def table3(run: Run) -> Result:
     """On citeulike."""
-    return _accuracy(run, "citeulike")
+    return _accuracy(
+        run,
+        "citeulike",
+        "MultiVAE is the model that differs most: the paper's puts fewer targets into its top 10 "
+        "than a smooth curve through its sampled ranks would (`mle` says 86 where 49 is exact), "
+        "ours does not. No estimator can see that from 99 negatives of 16,980 items.",
+    )
 
 
 @experiment("jl21", "table6", "Metrics at 10 on pinterest-20, n = 100", data=["pinterest-20"])
