@@ -48,8 +48,9 @@ def test_kr20_exact_column(kr20):
 
 
 def test_kr20_corrected_columns_of_y_and_z(kr20):
-    """1.5 (Y) and 3 (Z) printed standard deviations, and 4 standard errors of our ten repeats.
+    """3 printed standard deviations (Z), 1.5 and 4 standard errors of our ten repeats (Y).
 
+    Without that allowance, on 100 repeats, Y is tested in tests/papers.
     Not the rank estimate's auc: the paper's divides by m + 1, eq. 20 by m.
     """
     noise = 4 / np.sqrt(REPEATS)
@@ -67,7 +68,7 @@ def test_kr20_corrected_columns_of_y_and_z(kr20):
         ):
             continue
         spread = noise * cell.ours_sd / cell.published_sd
-        assert abs(cell.in_sds) < {"Y": 1.5, "Z": 3.0}[recommender] + spread, cell
+        assert abs(cell.in_sds) < (3.0 if recommender == "Z" else 1.5 + spread), cell
         seen += 1
     assert seen == 2 * (4 * 6 - 1)
 
