@@ -21,6 +21,9 @@ DATA ?= ../shared/data
 # Spark (400 MB) is installed and tested where there is a Java to run it.
 JAVA := $(shell sh -c 'command -v java')
 
+# Reports are tested in a browser: Debian's, installed where we may, else the tests are skipped.
+CHROMIUM := $(shell sh -c 'command -v chromium || command -v chromium-browser || command -v google-chrome')
+
 # Each library that we adapt to in an environment of its own: their pins conflict.
 # pyarrow 26 needs numpy 2 and does not say so to pip.
 ADAPTERS  := .venv-adapters
@@ -43,9 +46,16 @@ help: ## Show this list
 demo: $(CORE) ## Exact, naive and corrected metrics side by side, on synthetic data
 	$(BIN)/truerank demo $(ARGS)
 
-test: $(TEST) $(if $(JAVA),$(SPARK)) ## Run the tests, on two processes; those of Spark if there is a Java
+test: $(TEST) $(if $(JAVA),$(SPARK)) $(if $(CHROMIUM),,chromium) ## Run the tests, on two processes; those of Spark if there is a Java
 	$(if $(JAVA),,@echo "Spark is not tested: there is no java on the PATH (apt-get install openjdk-17-jre-headless)")
 	$(BIN)/pytest -n 2 --dist worksteal $(ARGS)
+
+.PHONY: chromium
+chromium:
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	  && { apt-get -qq update && apt-get -qq install --yes --no-install-recommends chromium; } >/dev/null 2>&1; \
+	then echo "Installed chromium, for the tests of reports"; \
+	else echo "Reports are not tested in a browser: there is no chromium on the PATH (apt-get install chromium)"; fi
 
 lint: $(DEV) ## Check style, types and import rules
 	$(BIN)/ruff check

@@ -15,12 +15,14 @@ from truerank import metrics as metrics_module
 from truerank.counts import RankCounts
 from truerank.errors import InputError
 from truerank.estimators import Estimator, Fit, Posterior
+from truerank.inference.error_law import Fitted, error_law
 from truerank.inference.intervals import (
     Interval,
     check_confidence,
     check_population,
     check_target,
     intervals,
+    reference_of,
 )
 from truerank.inference.resolution import resolution
 from truerank.inference.verdict import not_resolved
@@ -89,18 +91,31 @@ class Estimate:
 
 @dataclass(frozen=True)
 class _Intervals:
-    """All that intervals need, until someone asks for one."""
+    """All that intervals need, until someone asks for one.
+
+    ``options`` are those of the law of errors, ``asked`` what is wanted of the intervals.
+    """
 
     counts: RankCounts
     fit: Fit
     estimator: Estimator
     metrics: tuple[Metric, ...]
     options: Mapping[str, Any]
+    asked: Mapping[str, Any]
+
+    @cached_property
+    def fitted(self) -> Fitted:
+        reference = reference_of(self.counts, self.fit, self.metrics, self.options["support"])
+        law = error_law(
+            self.counts, self.fit, reference, self.estimator, self.metrics, **self.options
+        )
+        return Fitted(self.fit, law, self.metrics)
 
     @cached_property
     def found(self) -> dict[str, Interval]:
         per_user = self.counts.total_weight / self.counts.n_users
-        found = intervals(self.counts, self.fit, self.estimator, self.metrics, **self.options)
+        law, n_users = self.fitted.law, self.counts.n_users
+        found = intervals(self.fit, law, self.metrics, n_users, **self.asked)
         return {
             metric.key: interval.scaled(per_user)
             for metric, interval in zip(self.metrics, found, strict=True)
@@ -154,6 +169,15 @@ class Estimates(Mapping[str, Estimate]):
         assumes in it. All larger K are resolved too; None if the largest is not.
         """
         return resolution(self.counts, self.estimator, metric, error, seed=seed, progress=progress)
+
+    @property
+    def fitted(self) -> Fitted | None:
+        """The fit and the law of its errors, as `compare_all` can use them; None without intervals.
+
+        Found with the intervals, when first asked for.
+        """
+        later = next(iter(self.results.values()))._intervals
+        return None if later is None else later.fitted
 
     def verdict(self, metric: MetricLike, *, error: float = 0.05) -> str | None:
         """What is wrong with a metric that is not resolved, and what would resolve it.
@@ -283,7 +307,7 @@ def estimate(
         "seed": seed,
         "progress": progress,
     }
-    options = _interval_options(counts, confidence, target, population)
+    asked = _interval_options(counts, confidence, target, population)
     chosen = estimators.get(estimator)
     wanted = metrics_module.parse(metrics, k=k)
     estimators.check(wanted, chosen, counts, plug_in)
@@ -291,9 +315,9 @@ def estimate(
     fit = chosen.fit(outcomes, metrics=wanted, support=support, plug_in=plug_in)
     naive = estimators.Naive().fit(outcomes, metrics=wanted, support=support, plug_in="plain")
     later = None
-    if options is not None:
-        options |= {"support": support, "plug_in": plug_in, "seed": seed, "progress": progress}
-        later = _Intervals(counts, fit, chosen, wanted, options)
+    if asked is not None:
+        options = {"support": support, "plug_in": plug_in, "seed": seed, "progress": progress}
+        later = _Intervals(counts, fit, chosen, wanted, options, asked)
     results = {m.key: _result(m, fit, naive, counts, later, clip=clip) for m in wanted}
     return Estimates(
         chosen,

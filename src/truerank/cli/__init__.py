@@ -20,6 +20,7 @@ from truerank.cli import (
     estimate,
     evaluate,
     plan,
+    report,
     reproduce,
     translate,
 )
@@ -38,6 +39,7 @@ See it:       [bold]truerank demo[/]
 Correct it:   [bold]truerank estimate ranks.csv --n-items 3706 --sample-size 100[/]
 From a model: [bold]truerank evaluate --scores S.npy --test test.csv[/]
 Who is best:  [bold]truerank compare all.parquet --by model -m ndcg@10[/]
+Show it:      [bold]truerank report all.parquet --out report.html[/]
 Plan it:      [bold]truerank plan --n-items 3706 --n-users 6040 --error 0.05[/]
 Check it:     [bold]truerank audit --negatives frozen.parquet --test test.csv[/]
 Translate k:  [bold]truerank map --n-items 3706 --sample-size 100[/]
@@ -83,6 +85,7 @@ app.command("demo", help=demo.HELP)(demo.demo)
 app.command("estimate", help=estimate.HELP)(estimate.estimate)
 app.command("evaluate", help=evaluate.HELP)(evaluate.evaluate)
 app.command("compare", help=compare.HELP)(compare.compare)
+app.command("report", help=report.HELP)(report.report)
 app.command("audit", help=audit.HELP)(audit.audit)
 app.command("plan", help=plan.HELP)(plan.plan)
 app.command("map", help=map_.HELP)(map_.map_cutoffs)

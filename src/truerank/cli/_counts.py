@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from truerank.cli._samples import Design
 from truerank.errors import InputError
@@ -93,6 +93,38 @@ def _check_one_model(files: Sequence[Path], design: Design) -> None:
             f"the files hold several models ({', '.join(models)}) and files are added up; "
             "keep them apart with --by model"
         )
+
+
+def models(
+    files: Sequence[Path], by: str | None, design: Design, *, alone: bool = False
+) -> tuple[Any, dict[str, Any]]:
+    """Files by model, or the one that holds all, and the options that tables need.
+
+    A single file that tells no models apart is an error, unless a model may be ``alone``.
+    """
+    options = design.said()
+    if by is None and len(files) > 1:
+        return names(files), options
+    if len(files) > 1:
+        raise InputError(f"--by is {by}, but there are {len(files)} files; give one that holds all")
+    if by is None and not _tells_models(files[0], design):
+        if alone:
+            return names(files), options
+        raise InputError(
+            f"{files[0]} is one file without a column model; give a file for each model, or "
+            "say with --by which column tells models apart"
+        )
+    by = by or "model"
+    return files[0], {**options, "by": (design.columns or {}).get(by, by)}
+
+
+def _tells_models(path: Path, design: Design) -> bool:
+    from truerank import tables
+    from truerank.counts import is_saved
+
+    if is_saved(path):
+        return False
+    return bool((design.columns or {}).get("model") or tables.read(path).find("model"))
 
 
 def names(files: Sequence[Path]) -> dict[str, Path]:

@@ -21,8 +21,7 @@ from truerank.cli._answers import (
 )
 from truerank.cli._groups import command
 from truerank.cli._options import ANSWERS, Output, words
-from truerank.cli._samples import Design, Samples
-from truerank.errors import InputError
+from truerank.cli._samples import Samples
 from truerank.progress import reporting
 
 if TYPE_CHECKING:
@@ -117,7 +116,7 @@ def compare(
     """Run ``truerank compare``."""
     design = samples.design()
     _counts.check_files(files, design)
-    models, options = _models(files, by, design)
+    models, options = _counts.models(files, by, design)
     from truerank.inference.compare import compare as run
     from truerank.metrics import parse
 
@@ -151,25 +150,6 @@ def compare(
 
 def _facts(found: Comparison) -> dict[str, Any]:
     return {"verdict": found.verdict, **asdict(found)}
-
-
-def _models(files: Sequence[Path], by: str | None, design: Design) -> tuple[Any, dict[str, Any]]:
-    """Files by model, or the one that holds all, and the options that tables need."""
-    options = design.said()
-    if by is None and len(files) > 1:
-        return _counts.names(files), options
-    if len(files) > 1:
-        raise InputError(f"--by is {by}, but there are {len(files)} files; give one that holds all")
-    if by is None:
-        from truerank import tables
-
-        if not ((design.columns or {}).get("model") or tables.read(files[0]).find("model")):
-            raise InputError(
-                f"{files[0]} is one file without a column model; give a file for each model, or "
-                "say with --by which column tells models apart"
-            )
-    by = by or "model"
-    return files[0], {**options, "by": (design.columns or {}).get(by, by)}
 
 
 def _finite(content: Any) -> Any:

@@ -37,8 +37,8 @@ class Compared:
     why: str = ""
 
 
-def read(models: Any, *, unpaired: bool, options: dict[str, Any]) -> Compared:
-    """Whatever `compare` takes."""
+def read(models: Any, *, unpaired: bool, options: dict[str, Any], alone: bool = False) -> Compared:
+    """Whatever `compare` takes; a single model only if it may be ``alone``."""
     for name in options:
         if name not in OPTIONS:
             raise _checks.unknown("option", name, OPTIONS)
@@ -47,7 +47,9 @@ def read(models: Any, *, unpaired: bool, options: dict[str, Any]) -> Compared:
         return _of_paired(models, unpaired)
     if not isinstance(models, Mapping):
         models, options = _split(models, options)
-    check_several(models)
+    alone = alone and len(models) == 1
+    if not alone:
+        check_several(models)
     sources = {str(name): _open(source, str(name)) for name, source in models.items()}
     counted = {name: one for name, one in sources.items() if isinstance(one, RankCounts)}
     if len(counted) == len(sources):
@@ -59,14 +61,16 @@ def read(models: Any, *, unpaired: bool, options: dict[str, Any]) -> Compared:
         for name, one in sources.items()
         if not isinstance(one, RankCounts) and not (columns.get("user_id") or one.find("user_id"))
     ]
-    if not counted and not lacking and not unpaired:
+    if not (counted or lacking or unpaired or alone):
         return _of_paired(PairedCounts.from_tables(sources, **options), False)
     every = {
         name: one if isinstance(one, RankCounts) else RankCounts.from_table(one, **options)
         for name, one in sources.items()
     }
     why = (
-        f"{lacking[0]} has no column user_id"
+        "there is one model"
+        if alone
+        else f"{lacking[0]} has no column user_id"
         if lacking
         else f"the counts of {next(iter(counted), '')} do not say which rank is whose"
     )

@@ -18,7 +18,7 @@ from truerank.estimators import Estimator, Fit
 from truerank.inference import _compared, user_sampling
 from truerank.inference._covariance import Scatter, scatter
 from truerank.inference.comparison import Comparison, Difference, Standing
-from truerank.inference.error_law import ErrorLaw, error_law, outcome_gains
+from truerank.inference.error_law import ErrorLaw, Fitted, error_law, outcome_gains
 from truerank.inference.intervals import (
     MUCH,
     SMALL,
@@ -144,9 +144,14 @@ def compare_all(
     support: str | Support = "auto",
     seed: int = 0,
     progress: Progress = None,
+    fitted: Mapping[str, Fitted] | None = None,
     **table_options: Any,
 ) -> tuple[Comparison, ...]:
-    """`compare` on several metrics, each model fitted and redrawn once for all of them."""
+    """`compare` on several metrics, each model fitted and redrawn once for all of them.
+
+    ``fitted`` may hold what is known of some models: fits by the same estimator to the same counts,
+    with all of the metrics.
+    """
     check_target(target)
     z = normal_quantile(0.5 + check_confidence(confidence) / 2.0)
     chosen = estimators.get(estimator)
@@ -166,10 +171,13 @@ def compare_all(
                 f"{name} has {counts.effective_users:.3g} users; at least 2 are needed"
             )
         estimators.check(wanted, chosen, counts, "plain")
-        by_model.append(_fit(name, counts, chosen, wanted, support, seed, progress))
+        known = (fitted or {}).get(name)
+        if known is None:
+            known = _fit(counts, chosen, wanted, support, seed, progress)
+        by_model.append(_on_each(name, counts, known, chosen, wanted, support))
     found = []
-    for metric, fitted in zip(wanted, zip(*by_model, strict=True), strict=True):
-        ordered = sorted(fitted, key=lambda model: -model.value)
+    for metric, models_on_it in zip(wanted, zip(*by_model, strict=True), strict=True):
+        ordered = sorted(models_on_it, key=lambda model: -model.value)
         spread = scatter(
             {model.name: (model.counts, model.law, model.per_user) for model in ordered},
             data.paired,
@@ -200,17 +208,14 @@ def compare_all(
 
 
 def _fit(
-    name: str,
     counts: RankCounts,
     estimator: Estimator,
-    metrics: Sequence[Metric],
+    metrics: tuple[Metric, ...],
     support: str | Support,
     seed: int,
     progress: Progress,
-) -> list[_Model]:
-    """The model on each of the metrics."""
-    pooled = counts.pooled()
-    fit = estimator.fit(pooled, metrics=metrics, support=support, plug_in="plain")
+) -> Fitted:
+    fit = estimator.fit(counts.pooled(), metrics=metrics, support=support, plug_in="plain")
     law = error_law(
         counts,
         fit,
@@ -221,18 +226,30 @@ def _fit(
         seed=seed,
         progress=progress,
     )
-    gains = outcome_gains(pooled, fit, estimator, metrics, support)
+    return Fitted(fit, law, metrics)
+
+
+def _on_each(
+    name: str,
+    counts: RankCounts,
+    fitted: Fitted,
+    estimator: Estimator,
+    metrics: Sequence[Metric],
+    support: str | Support,
+) -> list[_Model]:
+    """The model on each of the metrics."""
+    gains = outcome_gains(counts.pooled(), fitted.fit, estimator, metrics, support)
     # Weights may sum to more than one a user (several targets): metrics are per user.
     per_user = counts.total_weight / counts.n_users
     return [
         _Model(
             name,
             counts,
-            fit,
-            law.of([at]),
+            fitted.fit,
+            fitted.law.of([fitted.metrics.index(metric)]),
             None if gains is None else gains[:, at],
             per_user,
-            fit.values[metric.key] * per_user,
+            fitted.fit.values[metric.key] * per_user,
         )
         for at, metric in enumerate(metrics)
     ]

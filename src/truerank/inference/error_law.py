@@ -57,6 +57,15 @@ class ErrorLaw:
         return ErrorLaw(self.negatives[at], self.bias[at], self.blur[at], self.users[at])
 
 
+@dataclass(frozen=True)
+class Fitted:
+    """A fit of some metrics and the law of its errors."""
+
+    fit: Fit
+    law: ErrorLaw
+    metrics: tuple[Metric, ...]
+
+
 def error_law(
     counts: RankCounts,
     fit: Fit,

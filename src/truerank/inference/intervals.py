@@ -10,10 +10,9 @@ import numpy as np
 from truerank import _checks
 from truerank.counts import RankCounts
 from truerank.errors import InputError
-from truerank.estimators import Estimator, Fit, Smooth
-from truerank.inference.error_law import ErrorLaw, error_law
+from truerank.estimators import Fit, Smooth
+from truerank.inference.error_law import ErrorLaw
 from truerank.metrics import Metric
-from truerank.progress import Progress
 from truerank.support import Support
 
 TARGETS = ("these-users", "population")
@@ -88,20 +87,16 @@ def reference_of(
 
 
 def intervals(
-    counts: RankCounts,
     fit: Fit,
-    estimator: Estimator,
+    law: ErrorLaw,
     metrics: Sequence[Metric],
+    n_users: float,
     *,
     confidence: float = 0.95,
     target: str = "these-users",
     population: float | None = None,
-    support: str | Support = "auto",
-    plug_in: str = "plain",
-    seed: int = 0,
-    progress: Progress = None,
 ) -> list[Interval]:
-    """An interval for each metric of a fit, in mean gains.
+    """An interval for each metric of a fit, in mean gains, by the law of its errors.
 
     Parameters
     ----------
@@ -111,20 +106,9 @@ def intervals(
     population
         How many users there are in all, if the population is not endless.
     """
-    law = error_law(
-        counts,
-        fit,
-        reference_of(counts, fit, metrics, support),
-        estimator,
-        metrics,
-        support=support,
-        plug_in=plug_in,
-        seed=seed,
-        progress=progress,
-    )
     drawn = 0.0 if check_target(target) == "these-users" else 1.0
     if population is not None:
-        drawn *= max(0.0, 1.0 - counts.n_users / population)
+        drawn *= max(0.0, 1.0 - n_users / population)
     z = normal_quantile(0.5 + check_confidence(confidence) / 2.0)
     return [
         interval_of(fit.values[metric.key], law, at, z, drawn, metric)

@@ -1,0 +1,141 @@
+"""The protocol card: how the numbers came about, as rows, as text and as LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from truerank._version import __version__
+from truerank.counts import RankCounts
+from truerank.report._content import Content, ModelContent
+from truerank.schemes import Scheme
+
+NOT_SAID = "not recorded"
+_MOST_SIZES = 5  # of a ladder, shown
+_ESCAPES = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "–": "--",
+    "…": r"\ldots{}",
+}
+
+
+def rows(content: Content) -> list[tuple[str, str]]:
+    """Facts and their values; one value where all models agree, else one for each."""
+    cards = {model.name: _facts(model) for model in content.models}
+    found = []
+    for fact in next(iter(cards.values())):
+        values = {name: card[fact] for name, card in cards.items()}
+        if len(set(values.values())) == 1:
+            found.append((fact, next(iter(values.values()))))
+        else:
+            said = "; ".join(f"{name}: {value}" for name, value in values.items())
+            found.append((fact, said))
+    percent = f"{100 * content.confidence:g} %"
+    whom = {"these-users": "these users", "population": "the population of users"}
+    found += [
+        ("Estimator", content.estimator),
+        ("Intervals", f"{percent}, for {whom[content.target]}"),
+        ("Software", f"truerank {__version__}"),
+    ]
+    return found
+
+
+def as_text(facts: Sequence[tuple[str, str]]) -> str:
+    """Aligned lines."""
+    width = max(len(fact) for fact, _ in facts)
+    return "\n".join(f"{fact + ':':<{width + 1}} {value}" for fact, value in facts)
+
+
+def as_latex(facts: Sequence[tuple[str, str]]) -> str:
+    """A table (booktabs)."""
+    lines = [rf"{_latex(fact)} & {_latex(value)} \\" for fact, value in facts]
+    head = [r"\begin{tabular}{lp{0.62\linewidth}}", r"\toprule"]
+    return "\n".join([*head, *lines, r"\bottomrule", r"\end{tabular}"])
+
+
+def _latex(text: str) -> str:
+    return (
+        "".join(_ESCAPES.get(letter, letter) for letter in text)
+        .replace("–", "--")
+        .replace("…", r"\ldots{}")
+    )
+
+
+def _facts(model: ModelContent) -> dict[str, str]:
+    counts, card = model.counts, model.protocol or {}
+    return {
+        "Users (M)": _users(counts, card),
+        "Catalogue": _number(card.get("n_items")),
+        "Pool a target is ranked in (N)": between(counts.n_items) + " items",
+        "Sample, the target included (n)": _sizes(counts),
+        "Drawn": " and ".join(
+            dict.fromkeys(
+                "with replacement" if scheme.replacement else "without replacement"
+                for scheme in counts.schemes
+            )
+        ),
+        "Scored negatives a user": f"{counts.pairs_per_user:,.0f} in the mean",
+        "Training items left out of pools": _yes(card.get("training_items_left_out")),
+        "Ties": str(card.get("ties", NOT_SAID)),
+        "Seed": str(card.get("seed", NOT_SAID)),
+        "Negatives": _negatives(counts, card),
+    }
+
+
+def _users(counts: RankCounts, card: Mapping[str, Any]) -> str:
+    text = f"{counts.n_users:,.6g}" if counts.n_users % 1 else f"{counts.n_users:,.0f}"
+    everyone = card.get("population")
+    if everyone is not None and everyone > counts.n_users:
+        text += f" of {everyone:,}" + (", stratified" if card.get("stratified") else "")
+    return text
+
+
+def _sizes(counts: RankCounts) -> str:
+    if counts.is_exact.all():
+        return "the whole pool: exact ranks"
+    if not counts.adaptive:
+        return between(counts.sample_size)
+    return " and ".join(_ladder(scheme) for scheme in counts.schemes if scheme.adaptive)
+
+
+def _ladder(scheme: Scheme) -> str:
+    """The sizes (the inner ones of many left out) and the hits that end the sampling."""
+    sizes = [f"{size:,}" for size in scheme.ladder]
+    if len(sizes) > _MOST_SIZES:
+        sizes = [*sizes[: _MOST_SIZES - 1], "…", sizes[-1]]
+    hits = sorted({*scheme.thresholds}) or [1]
+    until = f"{hits[0]}" if len(hits) == 1 else f"{hits[0]} to {hits[-1]}"
+    return f"adaptive, {', '.join(sizes)} (until {until} ranked above)"
+
+
+def _negatives(counts: RankCounts, card: Mapping[str, Any]) -> str:
+    if counts.is_exact.all():
+        return "all items"
+    if "negatives" not in card:
+        return NOT_SAID
+    kind = {"per-user": "each user's own, by seed and user id"}
+    text = kind.get(card["negatives"], str(card["negatives"]))
+    return f"{text}; hash {card['negatives_hash']}" if card.get("negatives_hash") else text
+
+
+def between(values: Any) -> str:
+    """``3,706`` or ``1,400 to 3,690``."""
+    low, high = int(values.min()), int(values.max())
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _number(value: Any) -> str:
+    return NOT_SAID if value is None else f"{value:,} items"
+
+
+def _yes(value: Any) -> str:
+    return NOT_SAID if value is None else "yes" if value else "no"

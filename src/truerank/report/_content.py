@@ -1,0 +1,195 @@
+"""What a report holds: results of the library, asked for once and laid out for the page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from truerank import curves as curves_module
+from truerank import mapping, tables
+from truerank import metrics as metrics_module
+from truerank.auditing import Audit, Finding
+from truerank.auditing import audit as look
+from truerank.counts import RankCounts
+from truerank.curves import Curves, MappedCurve
+from truerank.errors import InputError
+from truerank.estimates import DEFAULT_ESTIMATOR, DEFAULT_METRICS, Estimates, estimate
+from truerank.estimators import Estimator
+from truerank.evaluation import read_protocol
+from truerank.inference import _compared
+from truerank.inference.compare import compare_all
+from truerank.inference.comparison import Comparison
+from truerank.inference.efficiency import Effort, sampling_effort
+from truerank.inference.error_law import Fitted
+from truerank.inference.frontier import Frontier, frontier
+from truerank.metrics import Metric, MetricLike
+from truerank.progress import Progress
+
+USUAL_CURVES = ("recall", "ndcg")
+
+
+@dataclass(frozen=True)
+class ModelContent:
+    """All there is to show of one model."""
+
+    name: str
+    counts: RankCounts
+    curves: Curves
+    mapped: tuple[MappedCurve, ...]
+    effort: tuple[Effort, ...]
+    protocol: Mapping[str, Any] | None
+
+    @property
+    def points(self) -> Estimates:
+        """The estimates of the metrics asked for, among others."""
+        return self.curves.points
+
+
+@dataclass(frozen=True)
+class Content:
+    """All there is to show; ``comparisons`` has one for each of ``metrics``, or none."""
+
+    models: tuple[ModelContent, ...]
+    metrics: tuple[Metric, ...]
+    estimator: str
+    confidence: float
+    target: str
+    comparisons: tuple[Comparison, ...]
+    frontier: Frontier | None
+    findings: tuple[tuple[str, Finding], ...]  # of which model, "" for all
+
+    @property
+    def leader(self) -> ModelContent:
+        """The model that is first on the first metric."""
+        key = self.metrics[0].key
+        return max(self.models, key=lambda model: model.points[key].value)
+
+
+def gather(
+    models: Any,
+    *,
+    metrics: MetricLike | Iterable[MetricLike] | None,
+    k: int | Iterable[int] | None,
+    estimator: str | Estimator | None,
+    confidence: float | None,
+    target: str | None,
+    population: float | None,
+    unpaired: bool,
+    audit: Audit | None,
+    seed: int,
+    progress: Progress,
+    table_options: dict[str, Any],
+) -> Content:
+    """Everything, in the order of the models given."""
+    data = _compared.read(models, unpaired=unpaired, options=table_options, alone=True)
+    said = _said(models)
+    if estimator is None:
+        estimator = DEFAULT_ESTIMATOR if said is None else said.estimator
+    options = dict(said.options) if said is not None else {}
+    options |= {"seed": seed, "progress": progress}
+    given = {"confidence": confidence, "target": target, "population": population}
+    options |= {name: value for name, value in given.items() if value is not None}
+    options["confidence"] = options.get("confidence") or 0.95
+    wanted = _metrics(metrics, k, said)
+    found = []
+    for name, counts in data.counts.items():
+        est = estimate(counts, wanted, estimator=estimator, **options)
+        found.append(_of_model(name, est, wanted, _protocol(models, name)))
+    several = len(found) > 1
+    comparisons: tuple[Comparison, ...] = ()
+    if several:
+        shared = {n: options[n] for n in ("confidence", "target", "population") if n in options}
+        comparisons = compare_all(
+            data.paired or data.counts,
+            wanted,
+            estimator=estimator,
+            unpaired=unpaired,
+            seed=seed,
+            progress=progress,
+            fitted=_fitted(found),
+            **shared,
+        )
+    content = Content(
+        tuple(found),
+        wanted,
+        found[0].points.to_dict()[0]["estimator"],
+        options["confidence"],
+        options.get("target", "these-users"),
+        comparisons,
+        None,
+        (*_findings(data.counts), *(("", one) for one in audit or ())),
+    )
+    leader = content.leader
+    if leader.points[wanted[0]].value > 0.0 and not leader.counts.is_exact.all():
+        ahead = frontier(leader.counts, wanted[0], estimator=estimator, seed=seed)
+        content = Content(**{**vars(content), "frontier": ahead})
+    return content
+
+
+def _fitted(models: Iterable[ModelContent]) -> dict[str, Fitted]:
+    """What the curves know already: so the table and the verdict say the same."""
+    known = {model.name: model.points.fitted for model in models}
+    return {name: one for name, one in known.items() if one is not None}
+
+
+def _said(models: Any) -> Estimates | None:
+    """The first result among what was given."""
+    for source in models.values() if isinstance(models, Mapping) else ():
+        one = getattr(source, "estimates", source)
+        if isinstance(one, Estimates):
+            return one
+    return None
+
+
+def _metrics(
+    metrics: MetricLike | Iterable[MetricLike] | None,
+    k: int | Iterable[int] | None,
+    said: Estimates | None,
+) -> tuple[Metric, ...]:
+    if metrics is None and said is not None:
+        try:
+            return metrics_module.parse(list(said))
+        except InputError as error:
+            raise InputError(f"{error}; give metrics= as Metric objects") from error
+    return metrics_module.parse(DEFAULT_METRICS if metrics is None else metrics, k=k)
+
+
+def _of_model(
+    name: str, est: Estimates, wanted: tuple[Metric, ...], protocol: Mapping[str, Any] | None
+) -> ModelContent:
+    cut = [metric.name for metric in wanted if metric.k is not None and metric.function is None]
+    names = [
+        one
+        for one in dict.fromkeys([*USUAL_CURVES, *cut])
+        if est.estimator.supports(Metric(one, 1))
+    ]
+    counts = est.counts
+    mapped = [curves_module.mapped_curve(counts, one) for one in mapping.USUAL]
+    adaptive = len(counts.schemes) == 1 and counts.adaptive
+    return ModelContent(
+        name,
+        counts,
+        curves_module.curves(est, names, ranks=True, also=wanted),
+        tuple(one for one in mapped if one is not None),
+        sampling_effort(counts) if adaptive else (),
+        protocol,
+    )
+
+
+def _protocol(models: Any, name: str) -> Mapping[str, Any] | None:
+    """The card of an evaluation, in memory or saved with its counts."""
+    if not isinstance(models, Mapping):
+        return None
+    source = next(one for key, one in models.items() if str(key) == name)
+    if isinstance(source, (str, os.PathLike)):
+        path = Path(source)
+        return read_protocol(path) if path.suffix in tables.PARQUET and path.is_file() else None
+    found = getattr(source, "protocol", None)
+    return found if isinstance(found, Mapping) else None
+
+
+def _findings(counts: Mapping[str, RankCounts]) -> list[tuple[str, Finding]]:
+    return [(name, finding) for name, one in counts.items() for finding in look(counts=one)]

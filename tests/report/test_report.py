@@ -1,0 +1,230 @@
+"""What the page says is what the library says."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import truerank as tr
+from truerank import curves
+from truerank.report import _card, _words
+from truerank.report._content import gather
+
+OPTIONS = {
+    "metrics": None,
+    "k": None,
+    "estimator": None,
+    "confidence": None,
+    "target": None,
+    "population": None,
+    "unpaired": False,
+    "audit": None,
+    "seed": 0,
+    "progress": None,
+    "table_options": {},
+}
+
+
+class Page(HTMLParser):
+    """Tags met, with their attributes, and texts by tag."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict]] = []
+        self.texts: list[tuple[str, str]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        if data.strip() and self.tags:
+            self.texts.append((self.tags[-1][0], data.strip()))
+
+    def of(self, tag):
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+@pytest.fixture(scope="module")
+def text(page) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def data(text) -> dict:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    return json.loads(found.group(1))
+
+
+@pytest.fixture(scope="module")
+def content(results):
+    return gather(results, **OPTIONS)
+
+
+def test_one_file_of_a_modest_size_that_asks_for_nothing(text) -> None:
+    assert len(text.encode()) < 3_000_000
+    parsed = Page(text)
+    asked = [a.get("src") or a.get("href") for t in ("script", "link", "img") for a in parsed.of(t)]
+    assert {one for one in asked if one} == {"data:,"}
+    assert "@import" not in text.split("</style>")[0]
+
+
+def test_numbers_are_those_of_the_library(results, data) -> None:
+    names = [model["name"] for model in data["models"]]
+    assert names == list(results)
+    for model in data["models"]:
+        found = curves.curves(
+            results[model["name"]].estimates, also=["recall@10", "ndcg@10", "ap", "auc"]
+        )
+        one = model["curves"]["ndcg"]
+        np.testing.assert_allclose(one["value"], found["ndcg"].value, rtol=1e-4)
+        np.testing.assert_allclose(one["low"], found["ndcg"].low, rtol=2e-2, atol=1e-4)
+        assert model["points"]["auc"]["value"] == pytest.approx(found.points["auc"].value, rel=1e-4)
+        assert sum(stage["ended"] for stage in model["effort"]) == pytest.approx(1.0, abs=1e-4)
+        assert {one["mapping"] for one in model["mapped"]} == set(tr.mapping.USUAL)
+
+
+def test_the_verdict_comes_first_and_is_that_of_compare(results, content, text) -> None:
+    want = tr.compare({name: one.counts for name, one in results.items()}, "recall@10")
+    leader = want.ranking[0].model
+    assert _words.verdict(content).startswith(want.verdict.split(":")[0])
+    assert content.leader.name == leader
+    assert content.comparisons[0].ranking[0].value == pytest.approx(want.ranking[0].value, rel=1e-3)
+    # The table and the comparison speak of the same fit.
+    assert content.comparisons[0].ranking[0].low == pytest.approx(
+        content.leader.points["recall@10"].low
+    )
+    assert text.index('class="verdict"') < text.index('id="table-metrics"')
+
+
+def test_unresolved_metrics_are_named() -> None:
+    rng = np.random.default_rng(0)
+    rank = np.ceil(20_000 * rng.random(400) ** 2).astype(int)
+    above = rng.hypergeometric(rank - 1, 20_000 - rank, 19)
+    counts = tr.RankCounts.from_ranks(above + 1, n_items=20_000, sample_size=20, replacement=False)
+    found = gather({"m": counts}, **{**OPTIONS, "metrics": ["recall@5", "auc"]})
+    said = list(_words.details(found))
+    assert any(line.startswith("Not resolved: recall@5 of m.") for line in said)
+    assert "recall@5 of m on the whole catalogue is" in _words.verdict(found)
+    assert "The samples as they are say" in said[0]
+    assert _words.next_step(found) is not None
+
+
+def test_exact_ranks_need_no_next_step() -> None:
+    counts = {
+        name: tr.RankCounts.from_exact_ranks(ranks, n_items=300)
+        for name, ranks in {"a": np.arange(1, 201), "b": np.arange(50, 250)}.items()
+    }
+    found = gather(counts, **OPTIONS)
+    assert found.frontier is None
+    assert _words.next_step(found) is None
+    assert not found.models[0].mapped
+    assert "exact ranks" in dict(_card.rows(found))["Sample, the target included (n)"]
+    page = tr.report.render(counts)
+    assert 'id="figure-curves"' in page
+    for missing in ("frontier", "mapped", "effort"):
+        assert f'id="figure-{missing}"' not in page
+
+
+def test_names_are_escaped(text) -> None:
+    assert "blurred &amp; &lt;b&gt;" in text
+    assert "<b>" not in text.split('id="data"')[0].split("</style>")[1]
+
+
+def test_the_protocol_as_text_and_latex(content, results) -> None:
+    rows = dict(_card.rows(content))
+    assert rows["Users (M)"] == "500"
+    assert rows["Catalogue"] == "700 items"
+    assert rows["Seed"] == "3"
+    assert rows["Ties"] == "random"
+    assert rows["Drawn"] == "without replacement"
+    assert rows["Training items left out of pools"] == "yes"
+    assert rows["Software"] == f"truerank {tr.__version__}"
+    assert "sharp: adaptive, 32" in rows["Sample, the target included (n)"]
+    plain = _card.as_text(list(rows.items()))
+    assert re.search(r"^Seed: +3$", plain, re.MULTILINE)
+    latex = _card.as_latex([("a_b & c", "5 % … {x}")])
+    assert r"a\_b \& c & 5 \% \ldots{} \{x\} \\" in latex
+    unknown = gather({"m": results["lost"].counts}, **OPTIONS)
+    assert dict(_card.rows(unknown))["Seed"] == _card.NOT_SAID
+
+
+def test_the_card_of_saved_counts_and_of_frozen_negatives(results, tmp_path) -> None:
+    results["lost"].save(tmp_path / "lost.parquet")
+    found = gather({"lost": tmp_path / "lost.parquet"}, **OPTIONS)
+    assert dict(_card.rows(found))["Seed"] == "3"
+    assert found.models[0].counts == results["lost"].counts
+
+
+def test_options_are_those_of_the_results_unless_said(results) -> None:
+    one = results["sharp"].estimates.again("ndcg@5", confidence=0.8)
+    found = gather({"m": one}, **OPTIONS)
+    assert [metric.key for metric in found.metrics] == ["ndcg@5"]
+    assert found.confidence == 0.8
+    said = gather({"m": one}, **{**OPTIONS, "confidence": 0.5, "estimator": "naive"})
+    assert (said.confidence, said.estimator) == (0.5, "naive")
+    assert said.models[0].curves.ranks is None
+
+
+def test_tables_of_users_are_paired() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "user_id": np.tile(np.arange(300), 2),
+            "rank": 1 + rng.binomial(49, np.tile(rng.random(300) ** 3, 2)),
+            "model": np.repeat(["a", "b"], 300),
+        }
+    )
+    options = {"n_items": 900, "sample_size": 50, "replacement": True}
+    found = gather(table, **{**OPTIONS, "metrics": ["recall@30"], "table_options": options})
+    assert [model.name for model in found.models] == ["a", "b"]
+    assert found.comparisons[0].paired
+    one = table[table.model == "a"]
+    alone = gather(one, **{**OPTIONS, "metrics": ["recall@30"], "table_options": options})
+    assert not alone.comparisons
+
+
+def test_audits_are_shown(results) -> None:
+    audit = tr.audit(scores=np.ones((4, 5)))
+    page = tr.report.render({"m": results["sharp"]}, audit=audit)
+    assert "4 of 4 rows score every item the same." in page
+    assert "m: The sampled ranks are what uniform draws of this size can give." in page
+
+
+def test_every_table_has_a_caption_and_every_figure_a_description(text) -> None:
+    parsed = Page(text.split('<script type="application/json"')[0])
+    assert len(parsed.of("caption")) == len(parsed.of("table"))
+    plots = [a for a in parsed.of("div") if a.get("class", "").startswith("plot")]
+    assert len(plots) == 7
+    assert all(a["role"] == "img" and len(a["aria-label"]) > 20 for a in plots)
+    headings = [tag for tag, _ in parsed.tags if re.fullmatch(r"h\d", tag)]
+    assert headings[0] == "h1"
+    assert set(headings[1:]) == {"h2"}
+    controls = {a["id"] for t in ("select", "input") for a in parsed.of(t)}
+    labelled = {a["for"] for a in parsed.of("label")}
+    assert controls - labelled == {"cut-number"}  # it has an aria-label
+    assert parsed.of("html")[0]["lang"] == "en"
+
+
+def test_written_whole_or_not_at_all(results, tmp_path, monkeypatch) -> None:
+    path = tmp_path / "r.html"
+    path.write_text("old")
+    with pytest.raises(tr.InputError, match="unknown"):
+        results["sharp"].report(path, metrics=["foo@3"])
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+    results["sharp"].report(path, name="EASE", title="T & T")
+    assert "<title>T &amp; T</title>" in path.read_text(encoding="utf-8")
+    results["sharp"].estimates.report(tmp_path / "e.html", metrics="recall@3")
+    assert "recall@3" in (tmp_path / "e.html").read_text(encoding="utf-8")
+    with pytest.raises(tr.InputError, match=r"give it the ending \.html"):
+        results["sharp"].report(tmp_path / "r.pdf")
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(ImportError, match=r"reports need jinja2: pip install 'truerank\[report\]'"):
+        results["sharp"].report(path)
