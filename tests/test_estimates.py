@@ -130,3 +130,22 @@ def test_bad_input(counts, arguments, message):
 def test_counts_of_another_type():
     with pytest.raises(tr.InputError, match="from_ranks"):
         tr.estimate([1, 2, 3])
+
+
+def test_intervals_of_some_metrics_alone():
+    counts = tr.RankCounts.from_ranks(
+        [1, 2, 3, 5, 9, 1, 4, 7] * 20, n_items=500, sample_size=20, replacement=False
+    )
+    every = tr.estimate(counts, ["recall@5", "recall@50", "auc"])
+    some = every.with_intervals_of(["hr@50"])
+    assert [one.value for one in some.values()] == [one.value for one in every.values()]
+    assert some["recall@5"].low is None
+    assert some["recall@50"].low == pytest.approx(every["recall@50"].low)
+    assert [metric.key for metric in some.fitted.metrics] == ["recall@50"]
+    again = some.again("auc", confidence=0.5)
+    assert again["auc"].value == pytest.approx(every["auc"].value, rel=1e-3)
+    half = again["auc"].high - again["auc"].low
+    assert half == pytest.approx(0.344 * (every["auc"].high - every["auc"].low), rel=0.05)
+    none = tr.estimate(counts, "auc", confidence=None)
+    assert none.with_intervals_of("auc")["auc"].low is None
+    assert none.fitted is None

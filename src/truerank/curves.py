@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truerank import _checks, mapping
+from truerank import _checks, estimators, mapping
 from truerank import metrics as metrics_module
 from truerank._checks import FloatArray, IntArray
 from truerank.counts import RankCounts
 from truerank.errors import InputError
-from truerank.estimates import Estimates, estimate
+from truerank.estimates import DEFAULT_ESTIMATOR, Estimates, estimate
+from truerank.estimators import Estimator
 from truerank.metrics import Metric, MetricLike
 
 LARGEST = 200  # K of curves unless said
@@ -116,8 +117,9 @@ def curves(
 ) -> Curves:
     """Metrics at K = 1 to ``largest``, by the estimator, counts and options of ``estimates``.
 
-    All intervals come from one set of redrawn evaluations. They are found at those K of ``also``
-    and at K that grow by 30 %; their distance from the value is read between these in log K.
+    All come from one fit and all intervals from one set of redrawn evaluations. Intervals are found
+    at those K of ``also`` and at K that grow by 30 %; their distance from the value is read between
+    these in log K.
 
     Parameters
     ----------
@@ -130,29 +132,52 @@ def curves(
     also
         Single metrics to find beside them, in ``points``.
     """
-    counts = estimates.counts
-    cuts = np.arange(1, min(_checks.integer(largest, "largest", low=1), counts.n_items.max()) + 1)
+    return curves_of(
+        estimates.counts,
+        names,
+        estimator=estimates.estimator,
+        largest=largest,
+        ranks=ranks,
+        also=also,
+        **estimates.options,
+    )
+
+
+def curves_of(
+    counts: RankCounts,
+    names: MetricLike | Iterable[MetricLike] = ("recall", "ndcg"),
+    *,
+    estimator: str | Estimator = DEFAULT_ESTIMATOR,
+    largest: int = LARGEST,
+    ranks: bool = False,
+    also: Iterable[MetricLike] = (),
+    **options: Any,
+) -> Curves:
+    """`curves` of counts that were not estimated yet; options as in `estimate`."""
+    chosen = estimators.get(estimator)
+    last = int(min(_checks.integer(largest, "largest", low=1), counts.n_items.max()))
+    cuts = np.arange(1, last + 1)
+    named = tuple(dict.fromkeys(one.name for one in metrics_module.parse(names, k=last)))
+    for metric in metrics_module.parse(names, k=last):
+        if metric.depends_on_pool or metric.function or not chosen.supports(metric):
+            raise InputError(f"{metric.name} has no curve by estimator {chosen.name!r}")
     more = metrics_module.parse(also) if tuple(also) else ()
-    named = {one.name: one for one in metrics_module.parse(names, k=int(cuts[-1]))}
-    for name, metric in named.items():
-        undefined = not estimates.estimator.supports(metric)
-        if metric.depends_on_pool or metric.function is not None or undefined:
-            raise InputError(f"{name} has no curve by estimator {estimates.estimator.name!r}")
-    every = [Metric(name, int(cut)) for name in named for cut in cuts]
-    values = estimates.again(every, confidence=None)
     ends = _cells(int(counts.n_items.max()))
-    shown = _shown(ends, int(cuts[-1]), more)
-    wanted = [Metric(name, int(cut)) for name in named for cut in shown]
-    with_ranks = ranks and estimates.distribution is not None
-    cells: list[Metric] = []
-    if with_ranks:
+    shown = _shown(ends, last, more)
+    of_ranks: list[Metric] = []
+    if ranks and chosen.supports(metrics_module.share(0, 1)):
         above = np.concatenate([[0], ends[:-1]]).tolist()
         cells = [metrics_module.share(a, b) for a, b in zip(above, ends.tolist(), strict=True)]
-        wanted += [Metric("recall", int(end)) for end in ends]
-    points = estimates.again([*dict.fromkeys([*wanted, *more]), *cells])
+        of_ranks = [*cells, *(Metric("recall", int(end)) for end in ends)]
+    every = [Metric(name, int(cut)) for name in named for cut in cuts]
+    found = estimate(counts, dict.fromkeys([*every, *more, *of_ranks]), estimator=chosen, **options)
+    if found.distribution is None:
+        of_ranks = []
+    wanted = [Metric(name, int(cut)) for name in named for cut in shown]
+    points = found.with_intervals_of([*wanted, *more, *of_ranks])
     return Curves(
-        {name: _curve(name, cuts, shown, values, points) for name in named},
-        _rank_curve(ends, cells, points) if with_ranks else None,
+        {name: _curve(name, cuts, shown, points) for name in named},
+        _rank_curve(ends, of_ranks[: ends.size], points) if of_ranks else None,
         points,
     )
 
@@ -215,12 +240,10 @@ def _cells(n_items: int) -> IntArray:
     return np.array(ends, dtype=np.int64)
 
 
-def _curve(
-    name: str, cuts: IntArray, shown: IntArray, values: Estimates, points: Estimates
-) -> Curve:
-    """The values at ``cuts``, with what was found at ``shown`` read between."""
-    value = np.array([values[f"{name}@{cut}"].value for cut in cuts])
-    naive = np.array([values[f"{name}@{cut}"].naive for cut in cuts])
+def _curve(name: str, cuts: IntArray, shown: IntArray, points: Estimates) -> Curve:
+    """The values at ``cuts``, with the intervals at ``shown`` read between."""
+    value = np.array([points[f"{name}@{cut}"].value for cut in cuts])
+    naive = np.array([points[f"{name}@{cut}"].naive for cut in cuts])
     found = [points[f"{name}@{cut}"] for cut in shown]
     if found[0].low is None:
         return Curve(name, cuts, value, naive)

@@ -40,7 +40,7 @@ def render(
     population: float | None = None,
     unpaired: bool = False,
     audit: Audit | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     progress: Progress = None,
     **table_options: Any,
 ) -> str:
@@ -54,7 +54,7 @@ def render(
         table or file with a column ``model``.
     metrics, k
         The verdict is on the first of them. Unsaid: those of the first result given, or the usual.
-    estimator, confidence, target, population
+    estimator, confidence, target, population, seed
         As in :func:`truerank.estimate`; unsaid, as in the first result given.
     unpaired
         As in :func:`truerank.compare`.

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from truerank import curves as curves_module
-from truerank import mapping, tables
+from truerank import estimators, mapping, tables
 from truerank import metrics as metrics_module
 from truerank.auditing import Audit, Finding
 from truerank.auditing import audit as look
 from truerank.counts import RankCounts
 from truerank.curves import Curves, MappedCurve
 from truerank.errors import InputError
-from truerank.estimates import DEFAULT_ESTIMATOR, DEFAULT_METRICS, Estimates, estimate
+from truerank.estimates import DEFAULT_ESTIMATOR, DEFAULT_METRICS, Estimates
 from truerank.estimators import Estimator
 from truerank.evaluation import read_protocol
 from truerank.inference import _compared
@@ -26,7 +26,7 @@ from truerank.inference.efficiency import Effort, sampling_effort
 from truerank.inference.error_law import Fitted
 from truerank.inference.frontier import Frontier, frontier
 from truerank.metrics import Metric, MetricLike
-from truerank.progress import Progress
+from truerank.progress import Progress, reporting
 
 USUAL_CURVES = ("recall", "ndcg")
 
@@ -79,7 +79,7 @@ def gather(
     population: float | None,
     unpaired: bool,
     audit: Audit | None,
-    seed: int,
+    seed: int | None,
     progress: Progress,
     table_options: dict[str, Any],
 ) -> Content:
@@ -88,44 +88,52 @@ def gather(
     said = _said(models)
     if estimator is None:
         estimator = DEFAULT_ESTIMATOR if said is None else said.estimator
-    options = dict(said.options) if said is not None else {}
-    options |= {"seed": seed, "progress": progress}
-    given = {"confidence": confidence, "target": target, "population": population}
+    options = {} if said is None else dict(said.options)
+    given = {"confidence": confidence, "target": target, "population": population, "seed": seed}
     options |= {name: value for name, value in given.items() if value is not None}
     options["confidence"] = options.get("confidence") or 0.95
+    options["progress"] = progress
+    seed = options.setdefault("seed", 0)
     wanted = _metrics(metrics, k, said)
+    chosen = estimators.get(estimator)
     found = []
-    for name, counts in data.counts.items():
-        est = estimate(counts, wanted, estimator=estimator, **options)
-        found.append(_of_model(name, est, wanted, _protocol(models, name)))
-    several = len(found) > 1
     comparisons: tuple[Comparison, ...] = ()
-    if several:
-        shared = {n: options[n] for n in ("confidence", "target", "population") if n in options}
-        comparisons = compare_all(
-            data.paired or data.counts,
+    with reporting(progress, len(data.counts) + 3, "reporting") as advance:
+        for name, counts in data.counts.items():
+            found.append(_of_model(name, counts, chosen, wanted, options, _protocol(models, name)))
+            advance(1)
+        if len(found) > 1:
+            known = ("confidence", "target", "population", "support")
+            comparisons = compare_all(
+                data.paired or data.counts,
+                wanted,
+                estimator=chosen,
+                unpaired=unpaired,
+                seed=seed,
+                progress=progress,
+                fitted=_fitted(found),
+                **{name: options[name] for name in known if name in options},
+            )
+        advance(1)
+        findings = (*_findings(data.counts), *(("", one) for one in audit or ()))
+        advance(1)
+        content = Content(
+            tuple(found),
             wanted,
-            estimator=estimator,
-            unpaired=unpaired,
-            seed=seed,
-            progress=progress,
-            fitted=_fitted(found),
-            **shared,
+            estimators.describe(chosen),
+            options["confidence"],
+            options.get("target", "these-users"),
+            comparisons,
+            None,
+            findings,
         )
-    content = Content(
-        tuple(found),
-        wanted,
-        found[0].points.to_dict()[0]["estimator"],
-        options["confidence"],
-        options.get("target", "these-users"),
-        comparisons,
-        None,
-        (*_findings(data.counts), *(("", one) for one in audit or ())),
-    )
-    leader = content.leader
-    if leader.points[wanted[0]].value > 0.0 and not leader.counts.is_exact.all():
-        ahead = frontier(leader.counts, wanted[0], estimator=estimator, seed=seed)
-        content = Content(**{**vars(content), "frontier": ahead})
+        leader = content.leader
+        if leader.points[wanted[0]].value > 0.0 and not leader.counts.is_exact.all():
+            ahead = frontier(
+                leader.counts, wanted[0], estimator=chosen, seed=seed, progress=progress
+            )
+            content = replace(content, frontier=ahead)
+        advance(1)
     return content
 
 
@@ -158,21 +166,24 @@ def _metrics(
 
 
 def _of_model(
-    name: str, est: Estimates, wanted: tuple[Metric, ...], protocol: Mapping[str, Any] | None
+    name: str,
+    counts: RankCounts,
+    estimator: Estimator,
+    wanted: tuple[Metric, ...],
+    options: Mapping[str, Any],
+    protocol: Mapping[str, Any] | None,
 ) -> ModelContent:
     cut = [metric.name for metric in wanted if metric.k is not None and metric.function is None]
-    names = [
-        one
-        for one in dict.fromkeys([*USUAL_CURVES, *cut])
-        if est.estimator.supports(Metric(one, 1))
-    ]
-    counts = est.counts
+    usual = [one for one in USUAL_CURVES if estimator.supports(Metric(one, 1))]
+    names = dict.fromkeys([*usual, *cut])
     mapped = [curves_module.mapped_curve(counts, one) for one in mapping.USUAL]
     adaptive = len(counts.schemes) == 1 and counts.adaptive
     return ModelContent(
         name,
         counts,
-        curves_module.curves(est, names, ranks=True, also=wanted),
+        curves_module.curves_of(
+            counts, names, estimator=estimator, ranks=True, also=wanted, **options
+        ),
         tuple(one for one in mapped if one is not None),
         sampling_effort(counts) if adaptive else (),
         protocol,
