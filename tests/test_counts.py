@@ -829,3 +829,11 @@ def test_bad_replicate_groups(replicate: list[float]) -> None:
             replicate=replicate,
             weight=[2, 1, 1, 4],
         )
+
+
+def test_as_users_keeps_proportions_and_says_how_many():
+    counts = RankCounts.from_ranks([1, 1, 2, 5], sample_size=10, n_items=100, replacement=True)
+    few = (counts + counts).as_users(3)
+    assert few.weight.tolist() == [1.5, 0.75, 0.75]
+    assert few.effective_users == pytest.approx(3)
+    assert few.sampled_rank.tolist() == counts.sampled_rank.tolist()

@@ -393,6 +393,11 @@ class RankCounts:
             squared_weight=total,
         )
 
+    def as_users(self, n_users: float) -> RankCounts:
+        """The same outcomes in the same proportions, as if ``n_users`` had been evaluated."""
+        factor = n_users / self.total_weight
+        return self.reweighted(factor * self.weight)
+
     def pooled(self) -> RankCounts:
         """The same outcomes with replicate groups merged: all that an estimate depends on."""
         if not self.replicate.any():

@@ -222,7 +222,7 @@ def _next(errors: dict[int, float], bad: int, good: int, low: int, high: int, go
         return int(np.clip(round(at), bad + 1, good - 1))
     near = bad if bad in errors else good
     factor = (max(errors[near], 1e-12) / (0.97 * goal)) ** (1.0 / _FALL)
-    at = near * float(np.clip(factor, 0.05, 20.0))
+    at = near * float(np.clip(factor, 0.05, 8.0))
     return int(np.clip(round(at), max(low, bad + 1), min(high, good - 1)))
 
 
@@ -230,6 +230,7 @@ def _designs(search: _Search, kinds: set[str]) -> Iterator[list[Planned]]:
     """Samples of items, for all users and for fewer."""
     most = int(search.like.n_items) - 2  # negatives; with one more, samples are the whole pool
     fewest = min(_FEWEST, most)
+    half = max(fewest, most // 2)  # fixed samples of more are hardly cheaper than exact ranks
 
     def adaptive(budget: int) -> Design:
         return adaptive_design(search.like.catalogue, budget)
@@ -239,17 +240,17 @@ def _designs(search: _Search, kinds: set[str]) -> Iterator[list[Planned]]:
     if "lj24" in kinds:
         yield _all_users(search, "adaptive (LJ24)", _lj24(search))
     if "fixed" in kinds:
-        found = search.cheapest(fixed_design, fewest, most)
+        found = search.cheapest(fixed_design, fewest, half)
         yield _all_users(search, "fixed", found)
-        guess = most if found is None else found.sample_size
+        guess = half if found is None else found.sample_size
         again = search.cheapest(
-            lambda size: fixed_design(size, replacement=True), fewest, most, guess
+            lambda size: fixed_design(size, replacement=True), fewest, half, guess
         )
         yield _all_users(search, "fixed, with replacement", again)
     if "users" in kinds:
-        for name, make in (("adaptive", adaptive), ("fixed", fixed_design)):
+        for name, make, largest in (("adaptive", adaptive, most), ("fixed", fixed_design, half)):
             if name in kinds:
-                yield _fewer_users(search, f"users x {name}", make, fewest, most)
+                yield _fewer_users(search, f"users x {name}", make, fewest, largest)
 
 
 def _all_users(search: _Search, name: str, design: Design | None) -> list[Planned]:

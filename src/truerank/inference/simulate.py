@@ -14,7 +14,7 @@ import numpy as np
 from truerank import designs
 from truerank._checks import IntArray
 from truerank.counts import RankCounts
-from truerank.estimators import Estimator
+from truerank.estimators import Estimator, Smooth
 from truerank.metrics import Metric
 from truerank.schemes import Scheme
 from truerank.support import RankDistribution, Support
@@ -147,30 +147,35 @@ def predict_error(
 
     ``draw`` gives the global ranks and the pools of users, each of shape (n_users,).
 
-    An estimator with a posterior says itself how far off it may be, and a few evaluations tell
-    (6 unless said): its variance in the mean, and a bias if their errors have one beyond their
-    scatter. Of others the errors themselves are collected (20 unless said).
+    Smooth says itself how far off it may be: one fit of several evaluations (6 unless said), as if
+    they were one, gives its variance, and a bias if there is one beyond their scatter. Of other
+    estimators the errors themselves are collected (20 unless said).
     """
     rng = np.random.default_rng(seed)
+    has_posterior = isinstance(estimator, Smooth)
     errors: list[float] = []
-    variances: list[float] = []
+    tables: list[RankCounts] = []
     values: list[float] = []
-    cost, sizes = [], []
-    while len(values) < (repeats or (6 if variances else 20)):
+    for _ in range(repeats or (6 if has_posterior else 20)):
         rank, pool = draw(rng)
-        counts = sampled_counts(rank, pool, design, rng)
-        fit = estimator.fit(counts, metrics=[metric], support=support, plug_in="plain")
-        if fit.posterior is not None:
-            variances.append(float(fit.posterior.covariance([metric])[0, 0]))
+        tables.append(sampled_counts(rank, pool, design, rng))
         values.append(float(metric.gain(rank, pool).mean()))
-        errors.append(fit.values[metric.key] - values[-1])
-        cost.append(float(counts.weight @ (counts.sample_size - 1)) / rank.size)
-        sizes.append(int(counts.sample_size.max()))
-    variance = float(np.var(errors, ddof=min(1, len(errors) - 1)))
-    bias = float(np.mean(errors))
-    if variances:
-        variance = float(np.mean(variances))
-        bias = float(np.sqrt(max(bias**2 - variance / len(errors), 0.0)))
+        if not has_posterior:
+            fit = estimator.fit(tables[-1], metrics=[metric], support=support, plug_in="plain")
+            errors.append(fit.values[metric.key] - values[-1])
+    if has_posterior:
+        whole = sum(tables[1:], tables[0])
+        one = whole.as_users(rank.size)
+        fit = estimator.fit(one, metrics=[metric], support=support, plug_in="plain")
+        assert fit.posterior is not None
+        variance = float(fit.posterior.covariance([metric])[0, 0])
+        off = fit.values[metric.key] - float(np.mean(values))
+        bias = float(np.sqrt(max(off**2 - variance / len(tables), 0.0)))
+    else:
+        variance = float(np.var(errors, ddof=min(1, len(errors) - 1)))
+        bias = float(np.mean(errors))
+    cost = [table.pairs_per_user for table in tables]
+    sizes = [int(table.sample_size.max()) for table in tables]
     std_error = float(np.sqrt(variance))
     return PredictedError(
         metric.key, float(np.mean(values)), bias, std_error, float(np.mean(cost)), max(sizes)
