@@ -11,6 +11,7 @@ PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 CORE := $(VENV)/.stamp-core
 TEST := $(VENV)/.stamp-test
 DEV  := $(VENV)/.stamp-dev
+DOCS := $(VENV)/.stamp-docs
 BENCH := $(VENV)/.stamp-bench
 SPARK := $(VENV)/.stamp-spark
 PAPERS := $(VENV)/.stamp-papers
@@ -38,10 +39,10 @@ rectools  := 'rectools[lightfm]' torch==2.13.0 pytorch-lightning 'pyarrow<26'
 torch     := torch==2.13.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench frontier calibrate reproduce adapters peers format clean
+.PHONY: help demo test lint docs notebooks bench frontier calibrate reproduce adapters peers format clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(CORE) ## Exact, naive and corrected metrics side by side, on synthetic data
 	$(BIN)/truerank demo $(ARGS)
@@ -62,6 +63,12 @@ lint: $(DEV) ## Check style, types and import rules
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: $(DOCS) ## Build the documentation into build/site, strictly
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+notebooks: $(DOCS) ## Execute the notebooks of examples/ anew, in place
+	$(BIN)/python examples/execute.py
 
 bench: $(TEST) ## Run the benchmarks
 	$(BIN)/python -m benchmarks $(ARGS)
@@ -91,6 +98,7 @@ clean: ## Remove .venv, builds and caches
 $(CORE): requirements := .
 $(TEST): requirements := .[test]
 $(DEV):  requirements := .[test,dev]
+$(DOCS): requirements := .[docs]
 $(BENCH): requirements := .[test,plot]
 $(SPARK): requirements := .[test,spark]
 $(PAPERS): requirements := .[fast,models,plot,report]
@@ -98,7 +106,7 @@ $(PAPERS): requirements := .[fast,models,plot,report]
 $(BENCH): more := implicit
 $(PAPERS): more := torch==2.13.0
 
-$(CORE) $(TEST) $(DEV) $(BENCH) $(SPARK) $(PAPERS): pyproject.toml | $(BIN)/pip
+$(CORE) $(TEST) $(DEV) $(DOCS) $(BENCH) $(SPARK) $(PAPERS): pyproject.toml | $(BIN)/pip
 	$(PIP) install --editable '$(requirements)' $(more)
 	@touch $@
 
@@ -108,7 +116,7 @@ $(BIN)/pip:
 
 .PHONY: $(LIBRARIES:%=adapter-%) $(PEERS:%=peer-%)
 $(LIBRARIES:%=adapter-%): adapter-%: $(ADAPTERS)/%/.stamp
-	$(ADAPTERS)/$*/bin/python -m pytest $(wildcard tests/adapters/test_$*.py tests/scoring/test_$*.py tests/models/test_$*_models.py) $(if $(filter $*,$(PEERS)),tests/adapters/test_peers.py) $(ARGS)
+	$(ADAPTERS)/$*/bin/python -m pytest $(wildcard tests/adapters/test_$*.py tests/scoring/test_$*.py tests/models/test_$*_models.py) $(if $(filter $*,$(PEERS)),tests/adapters/test_peers.py) $(if $(wildcard docs/how-to/$*.md),'tests/test_docs.py::test_blocks_run[$*]') $(ARGS)
 
 $(PEERS:%=peer-%): peer-%: $(ADAPTERS)/%/.stamp
 	$(ADAPTERS)/$*/bin/python -m benchmarks peers --write $(ADAPTERS)/$*/peers.json

@@ -3,8 +3,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,6 @@ import pytest
 
 import truerank as tr
 
-DOCS = Path(__file__).parents[2] / "docs" / "comparing.md"
 DESIGN = ("--n-items", 3706, "--sample-size", 100)
 
 
@@ -85,19 +82,3 @@ def test_errors_are_a_line(run: Any, models: Any, here: Path) -> None:
         assert message in found.err
         assert found.err.count("\n") == 1
     assert "--unpaired" in run("compare", "ease.csv", "fewer.csv", *DESIGN).err
-
-
-def test_documented_commands_run(run: Any, models: Any) -> None:
-    text = DOCS.read_text(encoding="utf-8")
-    commands = re.findall(r"^truerank (compare .*?)(?<!\\)$", text, re.MULTILINE | re.DOTALL)
-    assert commands
-    for command in commands:
-        assert run(*shlex.split(command.replace("\\\n", " "))).code == 0
-
-
-def test_documented_examples_run() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
-    space: dict[str, Any] = {}
-    for block in blocks:
-        exec(block, space)
-    assert space["result"].paired

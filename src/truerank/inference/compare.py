@@ -74,6 +74,9 @@ def compare(
 ) -> Comparison:
     """Compare models on a global metric, from sampled or exact ranks.
 
+    Paired and on the same negatives is the protocol to prefer: what two models have in common
+    cancels. ``reduction`` of a difference shows how much of the variance that takes away.
+
     Parameters
     ----------
     models
@@ -107,9 +110,6 @@ def compare(
         users, pools or schemes.
     table_options
         For tables, as in `RankCounts.from_table`: ``n_items``, ``sample_size``, ``columns``, ...
-
-    Paired and on the same negatives is the protocol to prefer: what two models have in common
-    cancels. ``reduction`` of a difference shows how much of the variance that takes away.
     """
     (wanted, *more) = metrics_module.parse(metric)
     if more:

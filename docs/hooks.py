@@ -1,0 +1,89 @@
+"""What MkDocs does for us beyond Markdown: formulas, notebooks, and the pages of reproductions.
+
+Formulas become MathML when the site is built, so that pages need neither a script nor a network.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).parents[1]
+FORMULA = re.compile(
+    r'<(span|div) class="arithmatex">\s*(?:\\\((.*?)\\\)|\\\[(.*?)\\\])\s*</\1>', re.DOTALL
+)
+
+
+# Docstrings name others as :func:`~truerank.estimate`.
+ROLE = re.compile(r":(?:func|meth|class|mod|attr):<code>(~?)([\w.]+)</code>")
+
+
+def on_config(config: Any) -> Any:
+    """Add pages that are generated: notebooks, and reproductions where there are some."""
+    notebooks = [f"examples/{path.stem}.md" for path in _notebooks()]
+    config.nav.insert(2, {"Examples": notebooks})
+    made = sorted((ROOT / "docs" / "reproduction").glob("**/*.md"))
+    if made:
+        pages = [path.relative_to(ROOT / "docs").as_posix() for path in made]
+        pages.sort(key=lambda page: (page.count("/"), page))
+        config.nav.insert(-1, {"Reproduced": pages})
+    return config
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Notebooks of examples/ as pages."""
+    for path in _notebooks():
+        text = notebook_page(json.loads(path.read_text(encoding="utf-8")), path.name)
+        files.append(File.generated(config, f"examples/{path.stem}.md", content=text))
+    return files
+
+
+def on_page_content(content: str, **_: Any) -> str:
+    """Formulas as MathML, and the names in docstrings as links."""
+    from latex2mathml.converter import convert
+
+    def replace(found: re.Match[str]) -> str:
+        tag, inline, block = found.groups()
+        formula = html.unescape(inline if block is None else block)
+        display = "inline" if block is None else "block"
+        return f'<{tag} class="arithmatex">{convert(formula, display=display)}</{tag}>'
+
+    return ROLE.sub(_link, FORMULA.sub(replace, content))
+
+
+def _link(found: re.Match[str]) -> str:
+    short, name = found.groups()
+    label = name.rpartition(".")[2] if short else name
+    return f'<autoref identifier="{name}" optional><code>{label}</code></autoref>'
+
+
+def notebook_page(notebook: dict[str, Any], name: str) -> str:
+    """A notebook as Markdown: its texts, its code, and what that printed or drew."""
+    parts = []
+    for cell in notebook["cells"]:
+        source = "".join(cell["source"]).strip()
+        if cell["cell_type"] == "markdown":
+            parts.append(source)
+        elif source:
+            parts.append(f"```python\n{source}\n```")
+            parts += [_shown(output) for output in cell["outputs"]]
+    parts.append(f"*The notebook is `examples/{name}`; the tests run it.*")
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _shown(output: dict[str, Any]) -> str:
+    data = output.get("data", {})
+    if "image/png" in data:
+        image = "".join(data["image/png"]).replace("\n", "")
+        return f'<img alt="What the cell above draws" src="data:image/png;base64,{image}">'
+    text = "".join(output.get("text", data.get("text/plain", ""))).rstrip()
+    return f"```text\n{text}\n```" if text else ""
+
+
+def _notebooks() -> list[Path]:
+    return sorted((ROOT / "examples").glob("*.ipynb"))
