@@ -65,7 +65,7 @@ lint: $(DEV) ## Check style, types and import rules
 	$(BIN)/lint-imports
 
 docs: $(DOCS) ## Build the documentation into build/site, strictly
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 notebooks: $(DOCS) ## Execute the notebooks of examples/ anew, in place
 	$(BIN)/python examples/execute.py

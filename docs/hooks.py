@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
@@ -27,11 +28,9 @@ def on_config(config: Any) -> Any:
     """Add pages that are generated: notebooks, and reproductions where there are some."""
     notebooks = [f"examples/{path.stem}.md" for path in _notebooks()]
     config.nav.insert(2, {"Examples": notebooks})
-    made = sorted((ROOT / "docs" / "reproduction").glob("**/*.md"))
+    made = sorted(path.name for path in (ROOT / "docs" / "reproduction").glob("*.md"))
     if made:
-        pages = [path.relative_to(ROOT / "docs").as_posix() for path in made]
-        pages.sort(key=lambda page: (page.count("/"), page))
-        config.nav.insert(-1, {"Reproduced": pages})
+        config.nav.insert(-1, {"Reproduced": [f"reproduction/{name}" for name in made]})
     return config
 
 
@@ -41,6 +40,21 @@ def on_files(files: Files, config: Any) -> Files:
         text = notebook_page(json.loads(path.read_text(encoding="utf-8")), path.name)
         files.append(File.generated(config, f"examples/{path.stem}.md", content=text))
     return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Reproductions come as Markdown and as HTML; here both are the one page."""
+    if not page.file.src_uri.startswith("reproduction/"):
+        return markdown
+    return re.sub(r"\]\((\w+)\.html\)", r"](\1.md)", markdown)
+
+
+def on_post_page(output: str, page: Any, **_: Any) -> str:
+    """No page asks another host for a script, a style or an image."""
+    asked = re.search(r'<(?:script|img|link)\b[^>]*(?:src|href)="?(https?:[^">]+)', output)
+    if asked and "canonical" not in asked[0]:
+        raise PluginError(f"{page.file.src_uri} asks for {asked[1]}")
+    return output
 
 
 def on_page_content(content: str, **_: Any) -> str:

@@ -43,10 +43,20 @@ def test_fits_a_screen_and_tells_the_computed_numbers(run: Any) -> None:
     for row in rows:
         for way in WAYS:
             assert f"{row[way]:.4f}" in result.out
-    story = " ".join(lines[-4:])
+    story = " ".join(lines[-5:])
     recall = {row["model"]: row for row in rows if row["metric"] == "recall@10"}
     naive = max(recall, key=lambda name: recall[name]["naive"])
     assert f"picks {naive} ({recall[naive]['naive']:.3f} against" in story
+
+
+def test_here_is_the_report(run: Any, small: None, here: Any) -> None:
+    assert run("demo").out.endswith("To look at it: truerank demo --report demo.html\n")
+    result = run("demo", "--report", "demo.html")
+    assert result.out.endswith("Here is the report: demo.html\n")
+    page = (here / "demo.html").read_text(encoding="utf-8")
+    for word in ("truerank demo", "specialist", "generalist", "popularity"):
+        assert word in page
+    assert run("demo", "--report", "gone/demo.html").code == 2
 
 
 def test_seed_makes_the_catalogue(run: Any, small: None) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from truerank.cli._groups import command
-from truerank.cli._options import Output
+from truerank.cli._options import OUTPUT, Output
 from truerank.progress import reporting
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ HELP = """Three models on a synthetic catalogue: exact, naive and corrected metr
 \b
 truerank demo
 truerank demo --seed 7
+truerank demo --report demo.html
 truerank demo --json
 """
 
@@ -35,14 +37,27 @@ def demo(
     seed: Annotated[
         int, typer.Option("--seed", min=0, help="Another catalogue for another seed.")
     ] = 0,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE.html",
+            help="Also write the report of the three models' samples, a page to look at.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
     output: Output,
 ) -> None:
     """Run ``truerank demo``."""
     outcome = _evaluate(seed)
+    if report is not None:
+        from truerank.report import write
+
+        write(outcome.ranks, report, title="truerank demo", **outcome.design)
     output.write(
         content=lambda: _facts(outcome),
         rows=lambda: _rows(outcome),
-        draw=lambda console: _draw(console, outcome),
+        draw=lambda console: _draw(console, outcome, report),
     )
 
 
@@ -55,6 +70,12 @@ class Outcome:
     n_items: int
     estimator: str
     values: Mapping[str, Mapping[str, Mapping[str, float]]]
+    ranks: Mapping[str, Any] = field(default_factory=dict)  # sampled, a table a model
+
+    @property
+    def design(self) -> dict[str, Any]:
+        """How the ranks were sampled."""
+        return {"n_items": self.n_items, "sample_size": SAMPLE_SIZE, "replacement": False}
 
     def ranking(self, metric: str, way: str) -> list[str]:
         """The models, best first."""
@@ -64,6 +85,9 @@ class Outcome:
 
 def _evaluate(seed: int) -> Outcome:
     """Rank the targets exactly and among sampled negatives; estimate from the sampled ranks."""
+    import numpy as np
+    import pyarrow as pa
+
     from truerank.counts import RankCounts
     from truerank.data import synthetic
     from truerank.estimates import estimate
@@ -71,14 +95,17 @@ def _evaluate(seed: int) -> Outcome:
     data = synthetic.catalogue(seed=seed)
     drawn = synthetic.negatives(data, num_negatives=SAMPLE_SIZE - 1, seed=seed)
     values: dict[str, dict[str, dict[str, float]]] = {metric: {} for metric in METRICS}
+    ranks = {}
     models = synthetic.models(data, seed=seed)
     with reporting(None, len(models), "ranking") as advance:
         for model in models:
             exact = RankCounts.from_exact_ranks(
                 synthetic.exact_ranks(model, data.targets), n_items=data.n_items
             )
+            rank = synthetic.sampled_ranks(model, data.targets, drawn)
+            ranks[model.name] = pa.table({"user_id": np.arange(rank.size), "rank": rank})
             sampled = RankCounts.from_ranks(
-                synthetic.sampled_ranks(model, data.targets, drawn),
+                rank,
                 n_items=data.n_items,
                 sample_size=SAMPLE_SIZE,
                 replacement=False,
@@ -89,7 +116,7 @@ def _evaluate(seed: int) -> Outcome:
                 numbers = (truth[metric].value, found[metric].naive, found[metric].value)
                 values[metric][model.name] = dict(zip(WAYS, numbers, strict=True))
             advance(1)
-    return Outcome(seed, data.n_users, data.n_items, found.estimator.name, values)
+    return Outcome(seed, data.n_users, data.n_items, found.estimator.name, values, ranks)
 
 
 def _facts(outcome: Outcome) -> dict[str, Any]:
@@ -114,7 +141,7 @@ def _rows(outcome: Outcome) -> list[dict[str, Any]]:
     ]
 
 
-def _draw(console: Console, outcome: Outcome) -> None:
+def _draw(console: Console, outcome: Outcome, report: Path | None) -> None:
     share = SAMPLE_SIZE / outcome.n_items
     _paragraph(
         console,
@@ -126,6 +153,8 @@ def _draw(console: Console, outcome: Outcome) -> None:
     console.print(_table(outcome))
     for sentence in _story(outcome, METRICS[0]):
         _paragraph(console, sentence)
+    told = "To look at it: truerank demo --report demo.html"
+    _paragraph(console, told if report is None else f"Here is the report: {report}")
 
 
 def _paragraph(console: Console, text: str) -> None:
