@@ -13,7 +13,7 @@ from truerank.counts import RankCounts
 from truerank.errors import InputError
 from truerank.estimators._base import expected_gains, posterior_mean
 from truerank.estimators._logspline import LogSpline
-from truerank.likelihood import Likelihood, likelihood
+from truerank.likelihood import Likelihood, in_parts
 from truerank.metrics import Metric
 from truerank.support import RankDistribution, Support
 
@@ -171,7 +171,8 @@ class Posterior:
         mean = sum(weights @ part for weights, part in zip(share, here, strict=True))
         found = np.empty((outcomes.n_outcomes, len(metrics)))
         exact = outcomes.is_exact
-        found[~exact], found[exact] = linear(likelihood(outcomes, self.support))
+        for rows, model in in_parts(outcomes, self.support):
+            found[rows][~exact[rows]], found[rows][exact[rows]] = linear(model)
         return np.asarray(found - mean + self.mean(metrics))
 
     def _leading(self) -> list[Component]:
