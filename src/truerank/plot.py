@@ -90,7 +90,8 @@ def mapping(models: Any, *, mappings: Iterable[str] = mapping_module.USUAL, ax: 
             mapped = curves_module.mapped_curve(found.counts, which)
             if mapped is None:
                 raise InputError(
-                    f"{name} has no samples of one size, with which all users began, to map"
+                    f"{name or 'the model'} has no samples of one size, with which all users "
+                    "began, to map"
                 )
             ax.plot(
                 mapped.global_k,

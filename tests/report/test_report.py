@@ -134,6 +134,10 @@ def test_exact_ranks_need_no_next_step() -> None:
         assert f'id="figure-{missing}"' not in page
 
 
+def test_no_chance_is_certain() -> None:
+    assert [_words.chance(p) for p in (1.0, 0.975, 0.0)] == ["> 99.9 %", "97.5 %", "< 0.1 %"]
+
+
 def test_names_are_escaped(text) -> None:
     assert "blurred &amp; &lt;b&gt;" in text
     assert "<b>" not in text.split('id="data"')[0].split("</style>")[1]

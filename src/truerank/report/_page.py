@@ -32,6 +32,7 @@ def page(content: Content, *, title: str) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    environment.filters["chance"] = _words.chance
     card = _card.rows(content)
     text: str = environment.get_template("templates/page.html").render(
         title=title,

@@ -31,7 +31,7 @@ def details(content: Content) -> Iterator[str]:
         best = first.ranking[0]
         yield (
             f"{best.model} is the best of {len(first.ranking)} with a probability of "
-            f"{_percent(best.best_probability)}."
+            f"{chance(best.best_probability)}."
         )
         naive = max(points, key=lambda name: points[name].naive)
         if sampled and naive != best.model:
@@ -108,4 +108,11 @@ def _rounded(pairs: float) -> int:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %" if share < 0.9995 else "over 99.9 %"
+    return f"{100 * share:.3g} %"
+
+
+def chance(probability: float) -> str:
+    """In percent; no simulation makes it 0 or 100."""
+    if probability > 0.9995:
+        return "> 99.9 %"
+    return "< 0.1 %" if probability < 0.0005 else f"{100 * probability:.1f} %"
