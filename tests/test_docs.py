@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import truerank as tr
-from truerank.cli import main
+from truerank.cli import app, main
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -179,6 +179,12 @@ def test_every_library_we_adapt_to_has_a_page_that_runs():
         page = DOCS / "how-to" / f"{name}.md"
         assert NEEDS.search(page.read_text())[1] == name
         assert len(blocks(page, "python")) >= 2
+
+
+def test_the_page_of_the_command_line_has_every_command():
+    page = (DOCS / "command-line.md").read_text()
+    for command in app.registered_commands:
+        assert f"\n| `{command.name}` |" in page
 
 
 def test_the_site_asks_nobody_for_anything():
