@@ -181,6 +181,37 @@ def test_dark(browser, page) -> None:
     dark.context.close()
 
 
+def test_paper(browser, page) -> None:
+    """Narrower than the screen: figures shrink, carry their legends, and come back after."""
+    screen = Opened(browser, page, viewport={"width": 1100, "height": 900})
+
+    def box(figure: str) -> dict[str, float]:
+        return screen.page.locator(f"#figure-{figure} .main-svg").first.bounding_box()
+
+    legend = screen.page.locator("#figure-curves .legend")
+    before = box("curves")["width"]
+    assert legend.count() == 0
+    screen.page.emulate_media(media="print")
+    screen.page.set_viewport_size({"width": 718, "height": 900})  # A4 with small margins
+    screen.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    screen.page.wait_for_selector("#figure-curves .legend", state="attached")
+    for figure in ("curves", "pmf", "frontier"):
+        drawn, place = box(figure), screen.page.locator(f"#figure-{figure}").bounding_box()
+        assert drawn["width"] <= place["width"] + 1
+        assert drawn["height"] <= place["height"] + 1
+    assert screen.page.is_visible("#table-wins-1")
+    screen.page.emulate_media(media="screen")
+    screen.page.set_viewport_size({"width": 1100, "height": 900})
+    screen.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    screen.page.wait_for_function(
+        "(width) => document.querySelector('#figure-curves .main-svg').clientWidth === width",
+        arg=before,
+    )
+    assert legend.count() == 0
+    assert screen.said == []
+    screen.context.close()
+
+
 def test_a_phone(browser, page) -> None:
     phone = Opened(
         browser, page, viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True

@@ -124,10 +124,10 @@
 
   function layoutOf(made, ink, more) {
     return {
-      margin: { l: 64, r: 14, t: made.legend ? 64 : 12, b: made.bottom || 48 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+      margin: { l: 64, r: 14, t: made.legend || printing ? 64 : 12, b: made.bottom || 48 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif", size: 12, color: ink.ink },
       hovermode: "closest", hoverlabel: { font: { size: 12 } }, dragmode: false,
-      showlegend: Boolean(made.legend), legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 12 } },
+      showlegend: Boolean(made.legend || (printing && models.length > 1)), legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 12 } },
       ...made.layout, xaxis: axis(ink, made.layout.xaxis), yaxis: axis(ink, made.layout.yaxis), ...more,
     };
   }
@@ -137,8 +137,10 @@
   function draw(names = present) {
     const ink = paint(isDark());
     for (const name of names) {
-      const made = FIGURES[name](ink);
-      Plotly.react($(`figure-${name}`), made.data, layoutOf(made, ink), { displayModeBar: false, responsive: true });
+      const made = FIGURES[name](ink), box = $(`figure-${name}`);
+      // Paper is narrower than the screen that the page was laid out for.
+      const more = printing ? { width: box.closest(".columns") ? 330 : 680 } : {};
+      Plotly.react(box, made.data, layoutOf(made, ink, more), { displayModeBar: false, responsive: true });
     }
   }
 
@@ -323,7 +325,11 @@
   });
   preferred.addEventListener("change", repaint);
   window.addEventListener("beforeprint", () => { printing = true; repaint(); });
-  window.addEventListener("afterprint", () => { printing = false; repaint(); });
+  window.addEventListener("afterprint", () => {
+    printing = false;
+    repaint();
+    present.forEach((name) => Plotly.Plots.resize($(`figure-${name}`)));
+  });
   $("curve").addEventListener("change", () => draw(["curves"]));
   if ($("mapped-model")) $("mapped-model").addEventListener("change", () => draw(["mapped"]));
   repaint();
