@@ -27,7 +27,7 @@ from truerank.models import Popularity
 
 
 def test_papers_and_their_experiments_are_found():
-    assert {"kr20", "jl21"} <= set(papers())
+    assert list(papers()) == ["jl21", "kr20", "lj20", "lj24"]
     names = [one.name for one in experiments("kr20")]
     assert names[:4] == ["table1", "table2", "table3", "table4"]
     assert "figure6" in names
@@ -54,6 +54,8 @@ def test_missing_data_by_name_is_an_error_and_otherwise_skipped(tmp_path):
         list(reproduce("kr20", "table3", out=tmp_path / "out"))
     with pytest.raises(tr.InputError, match="must be a folder"):
         list(reproduce("kr20", "table3", data=tmp_path / "none", out=tmp_path / "out"))
+    with pytest.raises(tr.InputError, match="lj20 table7 needs ml-1m or yelp or citeulike"):
+        list(reproduce("lj20", "table7", data=tmp_path, out=tmp_path / "out"))
     jl21 = list(reproduce("jl21", data=tmp_path, out=tmp_path / "out"))
     assert all(outcome.result is None and outcome.skipped for outcome in jl21)
 

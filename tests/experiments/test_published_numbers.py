@@ -46,6 +46,12 @@ def test_sizes_of_the_tables():
     assert sizes["jl21", "table2"] == sizes["jl21", "table3"] == 105
     assert sizes["jl21", "table6"] == sizes["jl21", "table7"] == 90
     assert sizes["jl21", "table4"] == 72
+    assert sizes["lj20", "table2"] == 16
+    assert all(sizes["lj20", f"table{number}"] == 72 for number in (5, 6, 7))
+    assert sizes["lj24", "table3"] == 48
+    assert all(sizes["lj24", f"table{number}"] == 105 for number in (4, 8, 9))
+    assert sizes["lj24", "table5"] == 90
+    assert sizes["lj24", "table6"] == 216
     assert sizes["jl21", "table8"] == sizes["jl21", "table9"] == sizes["jl21", "table10"] == 60
 
 

@@ -68,7 +68,7 @@ def reproduce(
 
     if list_:
         for one in experiments(None if paper in (None, "all") else paper):
-            needs = f"  [{', '.join(one.data)}]" if one.data else ""
+            needs = f"  [{one.needs}]" if one.needs else ""
             _output.emit(f"{one.paper:6}{one.name:10}{one.title}{needs}\n")
         return
     if paper is None:

@@ -150,7 +150,8 @@ def _wide_markdown(table: Table) -> str:
         rows.append([*key, *("<br>".join(cell["shown"]) if cell else "" for cell in cells)])
         notes += [cell["note"] for cell in cells if cell and cell["note"]]
     lines = ["| " + " | ".join(row) + " |" for row in rows]
-    about = f"In a cell: ours, published, difference. {table.source}"
+    printed = any(cell.published is not None for cell in table.cells)
+    about = f"In a cell: ours{', published, difference' * printed}. {table.source}".strip()
     about += f" Unit: {table.unit}." * bool(table.unit)
     return "\n".join([*lines, "", about, *dict.fromkeys(f"{note}." for note in notes)])
 
@@ -258,7 +259,8 @@ def _wide(table: Table) -> dict[str, Any]:
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
     for cell in table.cells:
         rows.setdefault(cell.key[:-1], {})[cell.key[-1]] = {
-            "shown": _shown(cell, table.digits),
+            # What was never printed needs no two dashes to say so.
+            "shown": _shown(cell, table.digits)[: 1 if cell.published is None else 3],
             "in_sds": cell.in_sds,
             "far": cell.in_sds is not None and abs(cell.in_sds) > 2,
             "note": cell.note,

@@ -13,6 +13,7 @@ from truerank.experiments.parts import array_digest
 from truerank.inference.redraw import distinct, occurrences
 from truerank.inference.simulate import Design, sampled_ranks
 from truerank.metrics import Metric
+from truerank.schemes import Scheme
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,13 @@ class GlobalRanks:
         """A rank for each user, 1-based, ties broken at random."""
         return self.above + 1 + rng.integers(0, self.tied + 1)
 
+    def evaluate(
+        self, design: Design, rng: np.random.Generator
+    ) -> tuple[Scheme, IntArray, IntArray]:
+        """One evaluation sampled anew, ties broken anew: the scheme, sample sizes and ranks."""
+        size = np.full(self.n_users, design.sample_size)
+        return sampled_ranks(self.draw(rng), self.n_items, design.scheme, size, rng, design.budget)
+
     def sampled(
         self, design: Design, rngs: Sequence[np.random.Generator]
     ) -> tuple[RankCounts, FloatArray]:
@@ -75,10 +83,7 @@ class GlobalRanks:
         """
         drawn = []
         for rng in rngs:
-            size = np.full(self.n_users, design.sample_size)
-            scheme, size, rank = sampled_ranks(
-                self.draw(rng), self.n_items, design.scheme, size, rng, design.budget
-            )
+            scheme, size, rank = self.evaluate(design, rng)
             drawn.append(np.stack([np.zeros_like(size), self.n_items, size, rank]))
         outcomes, row = distinct((scheme,), np.concatenate(drawn, axis=1))
         table = np.repeat(np.arange(len(drawn)), self.n_users)

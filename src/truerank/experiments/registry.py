@@ -33,12 +33,19 @@ class Experiment:
     title: str
     data: tuple[str, ...]
     function: Function
+    any_of: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.paper} {self.name}"
 
     def __lt__(self, other: Experiment) -> bool:
         return self._order < other._order
+
+    @property
+    def needs(self) -> str:
+        """Its data in a line; empty if it needs none."""
+        parts = [", ".join(self.data), " or ".join(self.any_of)]
+        return ", ".join(part for part in parts if part)
 
     @property
     def label(self) -> str:
@@ -56,17 +63,18 @@ REGISTRY: dict[tuple[str, str], Experiment] = {}
 
 
 def experiment(
-    paper: str, name: str, title: str, *, data: Sequence[str] = ()
+    paper: str, name: str, title: str, *, data: Sequence[str] = (), any_of: Sequence[str] = ()
 ) -> Callable[[Function], Function]:
     """Register the function below as the experiment behind ``name`` (``table3``) of ``paper``.
 
-    ``data`` are the datasets that it cannot do without, by their names in `truerank.data`.
+    ``data`` are the datasets that it cannot do without, by their names in `truerank.data`;
+    ``any_of`` those of which it takes all that are at hand, and needs one.
     """
 
     def register(function: Function) -> Function:
         if (paper, name) in REGISTRY:
             raise ValueError(f"{paper} {name} is registered twice")
-        REGISTRY[paper, name] = Experiment(paper, name, title, tuple(data), function)
+        REGISTRY[paper, name] = Experiment(paper, name, title, tuple(data), function, tuple(any_of))
         return function
 
     return register

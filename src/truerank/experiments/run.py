@@ -57,6 +57,9 @@ class Settings:
     def missing(self, experiment: Experiment) -> str | None:
         """Which data ``experiment`` lacks, in a sentence; None if it has all it needs."""
         lacking = [name for name in experiment.data if not self.has(name)]
+        joint = "and"
+        if not lacking and experiment.any_of and not any(map(self.has, experiment.any_of)):
+            lacking, joint = list(experiment.any_of), "or"
         if not lacking:
             return None
         where = "no folder is given by --data" if self.data is None else f"not in {self.data}"
@@ -64,9 +67,9 @@ class Settings:
             f"{name}: {NAMED[name].source}" if name in NAMED else name for name in lacking
         )
         return (
-            f"{experiment} needs {' and '.join(lacking)} ({where}): put train.parquet and "
+            f"{experiment} needs {f' {joint} '.join(lacking)} ({where}): put train.parquet and "
             f"test.parquet, or what tr.data.load takes, into "
-            f"{' and '.join(f'DIR/{name}' for name in lacking)}. Where from: {sources}"
+            f"{f' {joint} '.join(f'DIR/{name}' for name in lacking)}. Where from: {sources}"
         )
 
 
@@ -92,9 +95,9 @@ class Run:
         self.record["repeats"] = wanted
         return wanted
 
-    def has(self, dataset: str) -> bool:
-        """Whether a dataset is at hand."""
-        return self.settings.has(dataset)
+    def at_hand(self) -> list[str]:
+        """Those of the experiment's ``any_of`` datasets that are there."""
+        return [name for name in self.experiment.any_of if self.settings.has(name)]
 
     def published(self, name: str | None = None) -> Published:
         """The paper's numbers for this experiment, or for another of its tables."""
@@ -195,7 +198,7 @@ class Run:
         """Estimates from evaluations sampled anew, (repeats, n_estimators, n_metrics)."""
         return self.repeated(
             what,
-            lambda first, last: _estimates(
+            lambda first, last: estimates(
                 ranks, design, estimators, metrics, self.rngs(what, first, last)
             ),
             key=[ranks.digest, repr(design), list(estimators), list(map(str, metrics))],
@@ -217,13 +220,14 @@ def fixed(sample_size: int, *, replacement: bool) -> Design:
     return Design(Scheme(replacement), sample_size)
 
 
-def _estimates(
+def estimates(
     ranks: GlobalRanks,
     design: Design,
-    names: Sequence[str],
+    wanted_estimators: Sequence[str | estimators.Estimator],
     metrics: Sequence[MetricLike],
     rngs: Sequence[np.random.Generator],
 ) -> FloatArray:
+    """Of evaluations sampled anew, one a generator: (n_evaluations, n_estimators, n_metrics)."""
     outcomes, weight = ranks.sampled(design, rngs)
     wanted = metrics_module.parse(metrics)
     return np.stack(
@@ -231,7 +235,7 @@ def _estimates(
             estimators.get(name).refit(
                 outcomes, weight, metrics=wanted, support="auto", plug_in="plain"
             )
-            for name in names
+            for name in wanted_estimators
         ],
         axis=1,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from truerank._checks import FloatArray
-from truerank.experiments.jl21._shared import exact_ranks
+from truerank.experiments.models import exact_ranks
 from truerank.experiments.ranks import GlobalRanks
 from truerank.experiments.registry import experiment
 from truerank.experiments.results import Figure, Line, Panel, Result

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from truerank.experiments.jl21._shared import ESTIMATORS, METRICS, estimates, exact, exact_ranks
+from truerank.experiments.jl21._shared import ESTIMATORS, METRICS, estimates, exact
+from truerank.experiments.models import exact_ranks
 from truerank.experiments.published import Number, Numbers
 from truerank.experiments.registry import experiment
 from truerank.experiments.results import Result, Table
