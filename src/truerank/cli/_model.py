@@ -127,6 +127,24 @@ class Model:
         users, items = _array(self.user_factors), _array(self.item_factors)
         return scoring.Factors(users, items, item_biases=biases, cosine=self.cosine, **ids)
 
+    def on_spark(self) -> Any:
+        """The scorer, or the path of item vectors alone: users then bring their own."""
+        if self._vectors_alone():
+            return self.item_factors
+        return self.scorer()
+
+    def of_vectors(self) -> dict[str, Any]:
+        """What is said of item vectors that go alone."""
+        if not self._vectors_alone():
+            return {}
+        biases = None if self.item_biases is None else _array(self.item_biases)
+        ids = _ids(self.items, "item_id")
+        return {"item_ids": ids, "item_biases": biases, "cosine": self.cosine}
+
+    def _vectors_alone(self) -> bool:
+        others = (self.user_factors, self.scores, self.scorer_function, self.users_file)
+        return self.item_factors is not None and all(other is None for other in others)
+
 
 def _array(path: Path) -> Any:
     """A .npy file, memory-mapped."""

@@ -141,6 +141,17 @@ class Protocol:
         said["negatives"] = _negatives(self.negatives, replacement=self.replacement)
         return said
 
+    def on_spark(self) -> dict[str, Any]:
+        """What is said, as arguments of ``evaluation.evaluate_on_spark``; the rest is refused."""
+        said = self.arguments()
+        for name in ("budget", "users", "stratified", "negatives", "error"):
+            if said.pop(name) != getattr(Protocol, name):
+                raise InputError(
+                    f"--{name} does not go with --engine spark, where no worker knows all users; "
+                    "leave it out (--stop bounds adaptive samples)"
+                )
+        return said
+
 
 def _negatives(given: str | None, *, replacement: bool) -> Any:
     """What --negatives names: a kind, or the frozen ones of a file."""

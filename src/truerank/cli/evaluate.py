@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from truerank.cli import _results
 from truerank.cli._answers import Answers, run
+from truerank.cli._engine import Engine
 from truerank.cli._groups import command
 from truerank.cli._model import Model
 from truerank.cli._options import OUTPUT, Output, check_counts_path
@@ -23,8 +24,12 @@ truerank evaluate --scores S.npy --test test.csv --mode adaptive -m recall@10
 truerank evaluate --scorer my_module:score --items items.csv --test test.csv \\
     --cache scored/ --name my-model-v3 --budget 200
 
+\b
+truerank evaluate --engine spark --master yarn --test users/ --item-factors V.npy --mode adaptive
+
 Tests and training data are tables of user_id and item_id; ids are row numbers of the matrices \
-unless --users-file and --items name them in order.
+unless --users-file and --items name them in order. On Spark the test may hold users with their \
+vectors (user_id, item_id, vector and, to leave items out, train), and the model be item vectors.
 """
 
 DATA = "The data"
@@ -50,6 +55,7 @@ def evaluate(
     ] = None,
     model: Model,
     protocol: Protocol,
+    engine: Engine,
     answers: Answers,
     save_counts: Annotated[
         Path | None,
@@ -67,15 +73,18 @@ def evaluate(
     check_counts_path(save_counts)
     from truerank import evaluation
 
-    found = evaluation.evaluate(
-        model.scorer(),
-        test,
-        train=train,
-        metrics=wanted,
-        estimator=next(iter(chosen.values())),
-        confidence=None,  # intervals come with the estimates below
-        **protocol.arguments(),
-    )
+    asked: dict[str, Any] = {
+        "train": train,
+        "metrics": wanted,
+        "estimator": next(iter(chosen.values())),
+        "confidence": None,  # intervals come with the estimates below
+    }
+    if engine.on_spark():
+        asked |= protocol.on_spark() | model.of_vectors()
+        engine.start()
+        found = evaluation.evaluate_on_spark(test, model.on_spark(), **asked)
+    else:
+        found = evaluation.evaluate(model.scorer(), test, **asked, **protocol.arguments())
     if save_counts is not None:
         found.save(save_counts)
     options = {**answers.intervals(), "population": found.protocol["population"]}

@@ -140,6 +140,11 @@ def session(master: str = "local[*,4]", **config: Any) -> Any:
     return builder.getOrCreate()
 
 
+def frame(table: Any) -> Any:
+    """A pyarrow Table as a DataFrame of the session there is, or of a local one."""
+    return _session().createDataFrame(table)
+
+
 def _count(users: Any, kernel: Kernel, *, distinct_users: bool) -> RankCounts:
     pieces = None
     if isinstance(users, (str, os.PathLike)):

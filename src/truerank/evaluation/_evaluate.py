@@ -190,9 +190,11 @@ def evaluate(
     counts = _count(scorer, task, choice, seed, policy, progress)
     seconds = time.perf_counter() - begin
     pairs = counts.pairs_per_user
-    protocol = _protocol(
-        task, choice, counts, population, seed=seed, ties=policy, train=train, estimator=chosen,
-        stratified=stratified and users is not None,
+    protocol = protocol_card(
+        choice.mode, choice.reason, counts, catalogue=task.catalogue, train=train is not None,
+        n_users=task.n_users, population=population, targets=task.n_rows, ties=policy, seed=seed,
+        estimator=chosen, stratified=stratified and users is not None, negatives=choice.negatives,
+        budget=None if choice.design is None else choice.design.budget,
     )  # fmt: skip
     found = estimate(
         counts,
@@ -322,41 +324,45 @@ def _count(
     )
 
 
-def _protocol(
-    task: Task,
-    choice: auto.Choice,
+def protocol_card(
+    mode: str,
+    reason: str,
     counts: RankCounts,
-    population: int,
     *,
-    seed: int,
+    catalogue: int,
+    train: bool,
+    n_users: int,
+    population: int,
+    targets: int | None,
     ties: str,
-    train: Any,
+    seed: int,
     estimator: Estimator,
-    stratified: bool,
+    stratified: bool = False,
+    budget: float | None = None,
+    negatives: str | SharedBlocks | FrozenNegatives = "per-user",
 ) -> dict[str, Any]:
     """The protocol card: all that a reader needs to know of how the numbers came about."""
     card: dict[str, Any] = {
-        "mode": choice.mode,
-        "reason": choice.reason,
-        "n_items": task.catalogue,
-        "pool_sizes": [int(task.n_items.min()), int(task.n_items.max())],
-        "training_items_left_out": train is not None,
-        "users": task.n_users,
+        "mode": mode,
+        "reason": reason,
+        "n_items": catalogue,
+        "pool_sizes": [int(counts.n_items.min()), int(counts.n_items.max())],
+        "training_items_left_out": train,
+        "users": n_users,
         "population": population,
         "stratified": stratified,
-        "targets": task.n_rows,
+        "targets": targets,
         "ties": ties,
         "seed": seed,
         "estimator": estimators.describe(estimator),
         "truerank": __version__,
     }
-    if choice.design is not None:
+    if mode != "exact":
         scheme = counts.schemes[0]  # a budget may have cut the ladder of the design
         card["replacement"] = scheme.replacement
         card["sample_sizes"] = list(scheme.ladder or np.unique(counts.sample_size).tolist())
         card["hits"] = scheme.hits if isinstance(scheme.hits, int) else list(scheme.hits)
-        card["budget"] = choice.design.budget
-        named = isinstance(choice.negatives, str)
-        card["negatives"] = choice.negatives if named else repr(choice.negatives)
-        card["negatives_hash"] = getattr(choice.negatives, "hash", None)
+        card["budget"] = budget
+        card["negatives"] = negatives if isinstance(negatives, str) else repr(negatives)
+        card["negatives_hash"] = getattr(negatives, "hash", None)
     return card
