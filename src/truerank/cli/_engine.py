@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from truerank import _checks
 from truerank.cli._options import words
 from truerank.errors import InputError
 
@@ -24,7 +23,7 @@ class Engine:
         typer.Option(
             "--engine",
             metavar="local|spark",
-            help="This machine, or Spark (pip install truerank[spark], and Java 17).",
+            help="This machine, or Spark (the extra spark, and Java 17).",
             autocompletion=words(*ENGINES),
             rich_help_panel=WHERE,
         ),
@@ -42,6 +41,8 @@ class Engine:
     def on_spark(self) -> bool:
         """Whether it is Spark; other engines than these are refused."""
         if self.engine not in ENGINES:
+            from truerank import _checks
+
             raise _checks.unknown("--engine", self.engine, ENGINES)
         if self.engine == "local" and self.master is not None:
             raise InputError(

@@ -23,9 +23,8 @@ truerank evaluate --user-factors U.npy --item-factors V.npy \\
 truerank evaluate --scores S.npy --test test.csv --mode adaptive -m recall@10
 truerank evaluate --scorer my_module:score --items items.csv --test test.csv \\
     --cache scored/ --name my-model-v3 --budget 200
-
-\b
-truerank evaluate --engine spark --master yarn --test users/ --item-factors V.npy --mode adaptive
+truerank evaluate --engine spark --master yarn --test users/ \\
+    --item-factors V.npy --mode exact
 
 Tests and training data are tables of user_id and item_id; ids are row numbers of the matrices \
 unless --users-file and --items name them in order. On Spark the test may hold users with their \
