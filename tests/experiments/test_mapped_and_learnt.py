@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import truerank as tr
 from truerank import mapping
 from truerank import metrics as metrics_module
 from truerank.experiments import experiments
 from truerank.experiments.lj20.tables import MAPPINGS, distances, errors, exponents
 from truerank.experiments.lj24 import _shared as lj24
+from truerank.experiments.lj24 import protocol
 from truerank.experiments.lj24.accuracy import sampled_users
 from truerank.experiments.lj24.winners import _same_top
 from truerank.experiments.ranks import GlobalRanks
@@ -126,6 +128,18 @@ def test_all_users_have_the_exact_metrics(run, ranks):
     np.testing.assert_allclose(whole, np.tile(truth, (5, 1)), rtol=1e-12)
     some = sampled_users(run, "some", ranks, 500)
     assert 0 < lj24.relative_error(some, truth, "ndcg").mean() < 30
+
+
+def test_intervals_hold_or_not(run, ranks):
+    """As a plain estimate from the same sample says; beyond the first ranks mostly they do."""
+    held = protocol._holds(run, "x", ranks)(0, 4)
+    (rng,) = run.rngs("x", 2, 3)
+    outcomes, weight = ranks.sampled(protocol.DESIGN, [rng])
+    plain = tr.estimate(outcomes.reweighted(weight[0]), protocol.HELD)
+    for m, name in enumerate(protocol.HELD):
+        exact = np.mean(ranks.above < int(name.removeprefix("recall@")))
+        assert held[2, m] == (plain[name].low <= exact <= plain[name].high)
+    assert held[:, 1:].mean() > 0.7
 
 
 def test_the_best_two_in_any_order():

@@ -259,8 +259,10 @@ def _wide(table: Table) -> dict[str, Any]:
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
     for cell in table.cells:
         rows.setdefault(cell.key[:-1], {})[cell.key[-1]] = {
-            # What was never printed needs no two dashes to say so.
-            "shown": _shown(cell, table.digits)[: 1 if cell.published is None else 3],
+            # What is ours or theirs alone needs no more dashes to say so.
+            "shown": _shown(cell, table.digits)[
+                : 1 + (cell.published is not None) + (cell.difference is not None)
+            ],
             "in_sds": cell.in_sds,
             "far": cell.in_sds is not None and abs(cell.in_sds) > 2,
             "note": cell.note,

@@ -83,7 +83,7 @@ def aligned_panel(
     for name in names:
         at = mapped(name, n_items=n_items, sample_size=sampled.size)
         some = np.searchsorted(at, last, side="right")
-        lines.append(Line(name, at[:some], sampled[:some], "points" if some < 60 else "line"))
+        lines.append(Line(name, at[:some], sampled[:some], "points" if some < 30 else "line"))
     return Panel(title, "K", "recall", tuple(lines))
 
 
@@ -103,7 +103,7 @@ def relation_panel(
             Line("recall@K", k, global_recall(ranks, k)),
             Line(f"sampled recall@k at f(k), {name}", at, sampled, "dashed"),
             Line(
-                f"users by rank, a hundredth of the items each, times {times:g}",
+                f"users in each hundredth of the ranks{f', times {times:g}' * (times != 1)}",
                 edges,
                 times * np.append(mass, mass[-1]),
                 "steps",

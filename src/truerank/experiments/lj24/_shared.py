@@ -23,7 +23,7 @@ from truerank.schemes import Scheme
 from truerank.support import RankDistribution, Support
 
 PRINTED = ("pinterest-20", "yelp", "ml-20m")
-DATASETS = (*PRINTED, "ml-1m", "citeulike")
+DATASETS = ("ml-1m", "citeulike", *PRINTED)
 TOP = 50
 METRICS = (
     *(f"recall@{k}" for k in range(1, TOP + 1)),
@@ -129,7 +129,7 @@ def adaptive_estimates(
 
 def relative_error(values: FloatArray, truth: FloatArray, metric: str = "recall") -> FloatArray:
     """Mean over K = 1 to 50 of |estimate / exact - 1| in percent, (repeats,)."""
-    at = [m for m, name in enumerate(METRICS) if name.startswith(f"{metric}@")]
+    at = [m for m, name in enumerate(METRICS[: truth.size]) if name.startswith(f"{metric}@")]
     return np.asarray(100 * np.abs(values[:, at] / truth[at] - 1).mean(axis=1))
 
 

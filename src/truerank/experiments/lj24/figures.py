@@ -127,7 +127,7 @@ def figure3(run: Run, dataset: str, ranks: Ranks) -> tuple[Panel, ...]:
             _one_sample(run, dataset, name, one, 100),
             "linear",
             n_items=_pool(one),
-            times=5,
+            times=1,
         )
         for name, one in ranks.items()
     )
@@ -236,7 +236,9 @@ def figure8(run: Run, dataset: str, ranks: Ranks) -> tuple[Panel, ...]:
     "yelp",
     ("EASE",),
     "C_j of eq. 44 in expectation, from the exact ranks: items sampled for each user whose "
-    "sampling ends at that size. It takes off beyond a tenth of the items.",
+    "sampling ends at that size. The paper sees it rise fast from 12.4 percent of the items on; on "
+    "citeulike it grows about in proportion to the size, from 200 at 0.6 percent to 18,000 at 75, "
+    "with no bend that says where to stop.",
 )
 def figure9(run: Run, dataset: str, ranks: Ranks) -> tuple[Panel, ...]:
     """EASE, samples that double from 100."""
@@ -282,7 +284,7 @@ def figure11(run: Run, dataset: str, ranks: Ranks) -> tuple[Panel, ...]:
     "pinterest-20",
     (),
     "In the paper's figure item-KNN and EASE lie on one another, and no estimator tells them "
-    "apart (table 6).",
+    "apart (table 6). So they do on citeulike from K = 15 on.",
 )
 def figure12(run: Run, dataset: str, ranks: Ranks) -> tuple[Panel, ...]:
     """K to 50."""
