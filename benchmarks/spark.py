@@ -89,6 +89,17 @@ def local(path: Path, items: np.ndarray) -> tr.RankCounts:
     return tr.sampled_counts(scorer, test, num_negatives=NEGATIVES, progress=False)
 
 
+def on_one_core(path: Path, items: np.ndarray) -> tr.RankCounts:
+    """All in one process, on one core."""
+    import numba
+
+    numba.set_num_threads(1)
+    try:
+        return local(path, items)
+    finally:
+        numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+
+
 def batched(path: Path, items: np.ndarray) -> tr.RankCounts:
     """One process too, by the kernel that Spark runs."""
     count = engines.sampled(items, num_negatives=NEGATIVES)
@@ -167,14 +178,15 @@ def users_part(folder: Path, n_users: int, n_items: int, cores: int) -> bool:
             theirs, frame_seconds = timed(frame, path)
             read, spark_seconds = timed(count, path)
         ours, seconds = timed(local, path, items)
+        alone, alone_seconds = timed(on_one_core, path, items)
         parts, batch_seconds = timed(batched, path, items)
-        same &= ours == theirs == parts == read
+        same &= ours == theirs == parts == read == alone
         print(
             f"{n:,} users x {n_items:,} items x {WIDTH}, {NEGATIVES} negatives: Spark on {cores} "
-            f"cores {spark_seconds:.1f} s (from a DataFrame {frame_seconds:.1f} s), one process "
-            f"{seconds:.1f} s (in batches {batch_seconds:.1f} s), ratio "
-            f"{spark_seconds / seconds:.2f}; Python workers hold {peak.megabytes:.0f} MB; counts "
-            f"{'the same' if same else 'DIFFER'}",
+            f"cores {spark_seconds:.1f} s (from a DataFrame {frame_seconds:.1f} s); one process "
+            f"{seconds:.1f} s, one core {alone_seconds:.1f} s, in batches {batch_seconds:.1f} s; "
+            f"ratios {spark_seconds / seconds:.2f}, {spark_seconds / alone_seconds:.2f}; Python "
+            f"workers hold {peak.megabytes:.0f} MB; counts {'the same' if same else 'DIFFER'}",
             flush=True,
         )
         path.unlink()
