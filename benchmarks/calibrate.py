@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.calibrate`` (``make calibrate``) redraws the negatives of fixed users, whose
 exact ranks `benchmarks.cases` knows; ``--write docs/calibration.md`` writes the page. Redraws that
-are finished are kept beside those ranks, so that a broken run resumes and more can be added.
+are finished are kept beside those ranks, so that a broken run resumes and more can be added;
+``--fresh`` begins anew, as it should after a change of the estimator or of its intervals.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ CASES = [
 ]
 # How the others fare, on fewer redraws: most of them are refitted 500 times for one interval.
 OTHERS = ("naive", "cls", "bv(gamma=1)", "bv", "mle")
-OTHER_CASE, OTHER_REDRAWS = "citeulike-item-knn-left", 20
+OTHER_CASE, OTHER_REDRAWS = "citeulike-item-knn-left", 10
 
 
 @dataclass(frozen=True)
@@ -126,8 +127,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.calibrate", description=__doc__)
     parser.add_argument("--write", type=Path, metavar="PAGE.md", help="write the page of results")
     parser.add_argument("--redraws", type=int, default=REDRAWS)
+    parser.add_argument("--fresh", action="store_true", help="begin anew")
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
+    if options.fresh:
+        for part in (cases.folder() / "calibration").glob("*.npy"):
+            part.unlink()
     tasks = list(_tasks(options.redraws))
     begin = time.perf_counter()
     with multiprocessing.get_context("spawn").Pool(options.processes) as pool:

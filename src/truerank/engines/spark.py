@@ -216,7 +216,7 @@ class _Pieces:
 
     def numbers(self, session: Any) -> Any:
         """A DataFrame with the number of each row group, a few of them a partition."""
-        n_tasks = 4 * session.sparkContext.defaultParallelism
+        n_tasks = 16 * session.sparkContext.defaultParallelism  # few groups each: even loads
         return session.range(0, len(self._places), 1, min(n_tasks, len(self._places)))
 
     def batches(self, numbers: Iterator[Any]) -> Iterator[Any]:
