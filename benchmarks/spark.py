@@ -163,8 +163,11 @@ def users_part(folder: Path, n_users: int, n_items: int, cores: int) -> bool:
     )
     session.sparkContext.setLogLevel("OFF")
 
+    mapped = folder / "items.npy"
+    np.save(mapped, items)
+
     def count(users: Any) -> tr.RankCounts:
-        return tr.spark.sampled_counts(users, items, num_negatives=NEGATIVES, distinct_users=True)
+        return tr.spark.sampled_counts(users, mapped, num_negatives=NEGATIVES, distinct_users=True)
 
     def frame(path: Path) -> tr.RankCounts:
         return count(session.read.parquet(str(path)))

@@ -135,6 +135,8 @@ def session(master: str = "local[*,4]", **config: Any) -> Any:
     builder = spark.SparkSession.builder.master(master).appName("truerank")
     if master.startswith("local"):  # workers of this very Python, which has what we need
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        # Counts are small: Spark's 200 pieces of what is shuffled take longer than the counts.
+        builder = builder.config("spark.sql.shuffle.partitions", "4")
     for name, value in config.items():
         builder = builder.config(name.replace("_", "."), value)
     return builder.getOrCreate()
