@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 import truerank as tr
 from benchmarks.cases import Case
-from truerank.likelihood import likelihood, make_support
+from truerank.estimators.likelihood import likelihood, make_support
+from truerank.estimators.support import Support
 from truerank.metrics import Metric
-from truerank.support import Support
 
 FUNCTIONS = 6
 BANDWIDTH = 0.3  # of the law, in log R

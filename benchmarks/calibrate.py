@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 import truerank as tr
 from benchmarks import _calibration_page, cases
 from benchmarks.frontier import rounded
-from truerank.inference.simulate import Design, sampled_counts
-from truerank.schemes import Scheme
+from truerank.inference.planning.simulate import Design, sampled_counts
+from truerank.outcomes.schemes import Scheme
 
 REDRAWS = 2000
 CONFIDENCE = 0.95

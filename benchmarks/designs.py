@@ -16,8 +16,8 @@ import truerank as tr
 from benchmarks import cases, frontier
 from benchmarks._frontier_page import _geometric, _markdown
 from truerank.designs import Adaptive
-from truerank.inference.simulate import Design, sampled_counts
-from truerank.schemes import Scheme
+from truerank.inference.planning.simulate import Design, sampled_counts
+from truerank.outcomes.schemes import Scheme
 
 BUDGETS = (100, 200, 400, 800)
 REDRAWS = 4

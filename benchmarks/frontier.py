@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 import truerank as tr
 from benchmarks import _bound, _frontier_page, cases
 from truerank import designs
-from truerank.inference.simulate import Design, sampled_counts
+from truerank.inference.planning.simulate import Design, sampled_counts
 from truerank.metrics import Metric
-from truerank.schemes import Scheme
+from truerank.outcomes.schemes import Scheme
 
 REDRAWS = 50  # for what the goals are about
 FEW = 5  # for the other points of the curves, and slow estimators

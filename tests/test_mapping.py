@@ -15,7 +15,7 @@ from scipy.special import comb
 
 from truerank import InputError, RankCounts, mapping
 from truerank.errors import ConvergenceWarning
-from truerank.schemes import Scheme
+from truerank.outcomes.schemes import Scheme
 
 
 def recurrence(a: float, *, n_items: int, sample_size: int) -> list[float]:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import truerank as tr
-from truerank import curves
-from truerank.inference.frontier import Frontier, FrontierPoint
+from truerank.inference import curves
+from truerank.inference.planning.frontier import Frontier, FrontierPoint
 
 mpl = pytest.importorskip("matplotlib")
 mpl.use("Agg")

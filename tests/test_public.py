@@ -71,7 +71,7 @@ def test_counting_loads_no_statistics() -> None:
         "print(*sys.modules)"
     )
     loaded = set(run(code).split())
-    assert "truerank.counts" in loaded
+    assert "truerank.outcomes.counts" in loaded
     assert not loaded & {"scipy.stats", "scipy.optimize", "pandas", "polars", "pyarrow", "torch"}
     assert not {name for name in loaded if name.startswith("truerank.estimat")}
 

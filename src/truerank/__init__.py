@@ -8,51 +8,43 @@ from typing import TYPE_CHECKING, Any
 from truerank._version import __version__
 
 if TYPE_CHECKING:
-    from truerank import (
-        data,
-        estimators,
-        mapping,
-        metrics,
-        models,
-        plot,
-        sampling,
-        schemes,
-        scoring,
-    )
-    from truerank.auditing import audit
-    from truerank.counts import RankCounts
+    from truerank import data, estimators, mapping, metrics, models, plot, sampling, scoring
     from truerank.engines import spark
     from truerank.errors import InputError
-    from truerank.estimates import Estimate, Estimates, estimate
     from truerank.evaluation import Evaluation, evaluate
-    from truerank.inference.compare import compare
-    from truerank.inference.comparison import Comparison
-    from truerank.inference.plan import plan
-    from truerank.inference.planned import Plan
-    from truerank.inference.translate import translate
-    from truerank.inference.translation import Translation
+    from truerank.evaluation.auditing import audit
+    from truerank.inference.comparing.compare import compare
+    from truerank.inference.comparing.comparison import Comparison
+    from truerank.inference.estimates import Estimate, Estimates, estimate
+    from truerank.inference.planning.plan import plan
+    from truerank.inference.planning.planned import Plan
+    from truerank.inference.translating.translate import translate
+    from truerank.inference.translating.translation import Translation
     from truerank.metrics import Metric
-    from truerank.paired import PairedCounts
+    from truerank.outcomes.counts import RankCounts
+    from truerank.outcomes.paired import PairedCounts
+    from truerank.outcomes.schemes import Scheme
     from truerank.sampling import adaptive_counts, sampled_counts, sampled_ranks
     from truerank.scoring.exact import exact_counts, exact_ranks
 
 # Public name -> the module that holds it (None: the name is a module). Loaded on first use.
 _PUBLIC: dict[str, str | None] = {
-    "Comparison": "inference.comparison",
-    "Estimate": "estimates",
-    "Estimates": "estimates",
+    "Comparison": "inference.comparing.comparison",
+    "Estimate": "inference.estimates",
+    "Estimates": "inference.estimates",
     "Evaluation": "evaluation",
     "InputError": "errors",
     "Metric": "metrics",
-    "PairedCounts": "paired",
-    "Plan": "inference.planned",
-    "RankCounts": "counts",
-    "Translation": "inference.translation",
+    "PairedCounts": "outcomes.paired",
+    "Plan": "inference.planning.planned",
+    "RankCounts": "outcomes.counts",
+    "Scheme": "outcomes.schemes",
+    "Translation": "inference.translating.translation",
     "adaptive_counts": "sampling",
-    "audit": "auditing",
-    "compare": "inference.compare",
+    "audit": "evaluation.auditing",
+    "compare": "inference.comparing.compare",
     "data": None,
-    "estimate": "estimates",
+    "estimate": "inference.estimates",
     "estimators": None,
     "evaluate": "evaluation",
     "exact_counts": "scoring.exact",
@@ -60,16 +52,15 @@ _PUBLIC: dict[str, str | None] = {
     "mapping": None,
     "metrics": None,
     "models": None,
-    "plan": "inference.plan",
+    "plan": "inference.planning.plan",
     "plot": None,
     "report": None,
     "sampled_counts": "sampling",
     "sampled_ranks": "sampling",
     "sampling": None,
-    "schemes": None,
     "scoring": None,
     "spark": "engines",
-    "translate": "inference.translate",
+    "translate": "inference.translating.translate",
 }
 
 __all__ = [
@@ -82,6 +73,7 @@ __all__ = [
     "PairedCounts",
     "Plan",
     "RankCounts",
+    "Scheme",
     "Translation",
     "__version__",
     "adaptive_counts",
@@ -102,7 +94,6 @@ __all__ = [
     "sampled_counts",
     "sampled_ranks",
     "sampling",
-    "schemes",
     "scoring",
     "spark",
     "translate",

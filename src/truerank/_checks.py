@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truerank._types import IntArray
 from truerank.errors import InputError
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.floating[Any]]
 
 LARGEST_INT = 2**53  # beyond this a float no longer holds every integer
 

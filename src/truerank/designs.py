@@ -28,9 +28,9 @@ import numpy as np
 import numpy.typing as npt
 
 from truerank import _checks
-from truerank._checks import IntArray
+from truerank._types import IntArray
 from truerank.errors import InputError
-from truerank.schemes import Scheme
+from truerank.outcomes.schemes import Scheme
 
 USUAL_BUDGET = 200.0
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from truerank import _checks
-from truerank._checks import FloatArray
+from truerank._types import FloatArray
 from truerank.errors import ConvergenceWarning, InputError
 
 NAMES = ("linear", "bound", "beta(a)", "beta@P")

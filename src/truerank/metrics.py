@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from truerank import _checks
-from truerank._checks import FloatArray
+from truerank._types import FloatArray
 from truerank.errors import InputError
 
 GainFunction: TypeAlias = Callable[[FloatArray], Any]

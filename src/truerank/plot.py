@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from truerank import curves as curves_module
 from truerank import mapping as mapping_module
 from truerank import metrics as metrics_module
 from truerank.errors import InputError, MissingExtraError
-from truerank.estimates import Estimates
-from truerank.inference.comparison import Comparison
-from truerank.inference.frontier import KINDS, Frontier
-from truerank.inference.frontier import frontier as find_frontier
+from truerank.inference import curves as curves_module
+from truerank.inference.comparing.comparison import Comparison
+from truerank.inference.estimates import Estimates
+from truerank.inference.planning.frontier import KINDS, Frontier
+from truerank.inference.planning.frontier import frontier as find_frontier
 from truerank.metrics import MetricLike
 
 # Okabe and Ito (2008), without the yellow, which is too light for lines on white.

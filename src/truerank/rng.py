@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truerank import _checks
-from truerank._checks import FloatArray
+from truerank._types import FloatArray
 from truerank.errors import InputError
 
 Keys = npt.NDArray[np.uint64]

@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import truerank as tr
-from truerank import estimates
 from truerank.cli._output import decimals
 from truerank.cli.estimate import HELP
 from truerank.errors import ConvergenceWarning
+from truerank.inference import estimates
 
 SURE = ("--n-items", 3706, "--sample-size", 100)
 DESIGN = (*SURE, "--confidence", 0)  # quick: most tests are not about intervals

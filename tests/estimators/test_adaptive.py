@@ -7,7 +7,7 @@ import pytest
 import reference as ref
 
 import truerank as tr
-from truerank import schemes
+from truerank.outcomes import schemes
 
 LADDER = (10, 20, 40, 60)
 

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import truerank as tr
-from truerank.schemes import Scheme
+from truerank.outcomes.schemes import Scheme
 
 DISTRIBUTIONS = (
     "mle",

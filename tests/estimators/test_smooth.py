@@ -11,11 +11,11 @@ import truerank as tr
 from truerank.estimators import _logspline
 from truerank.estimators._laplace import Mixture, find_mode
 from truerank.estimators._neighbours import on_grid
-from truerank.inference import simulate
-from truerank.inference.simulate import Design
-from truerank.likelihood import likelihood, make_support
+from truerank.estimators.likelihood import likelihood, make_support
+from truerank.inference.planning import simulate
+from truerank.inference.planning.simulate import Design
 from truerank.metrics import parse
-from truerank.schemes import Scheme
+from truerank.outcomes.schemes import Scheme
 
 METRICS = ("recall@1", "recall@10", "ndcg@10", "ap@10", "auc")
 

@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from truerank import InputError, RankCounts
-from truerank.counts import is_saved
 from truerank.errors import TruerankWarning
+from truerank.outcomes.counts import is_saved
 
 EXAMPLES = settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 FEWER = settings(EXAMPLES, max_examples=100)

@@ -13,8 +13,8 @@ from scipy import sparse
 
 from truerank.errors import InputError
 from truerank.models import ALS, EASE, IALS, ItemKNN, Popularity
-from truerank.scoring._scorer import Scorer
 from truerank.scoring.exact import exact_ranks
+from truerank.scoring.scorer import Scorer
 
 MODELS = [
     Popularity(),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from truerank import curves
+from truerank.inference import curves
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = os.environ.get("TRUERANK_CHROMIUM") or next(

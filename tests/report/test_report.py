@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import truerank as tr
-from truerank import curves
+from truerank.inference import curves
 from truerank.report import _card, _words
 from truerank.report._content import gather
 

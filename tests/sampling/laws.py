@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from truerank.schemes import log_probability
+from truerank.outcomes.schemes import log_probability
 from truerank.scoring.factors import Factors
 
 N_USERS = 20_000

@@ -8,8 +8,8 @@ from laws import N_USERS, p_value, same_for_all
 
 import truerank as tr
 from truerank import InputError
+from truerank.outcomes.schemes import Scheme
 from truerank.sampling import count_adaptive, make_ladder, sample
-from truerank.schemes import Scheme
 from truerank.scoring.dense import Dense
 from truerank.scoring.function import Callable
 from truerank.scoring.task import prepare

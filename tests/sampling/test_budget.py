@@ -8,8 +8,8 @@ from laws import p_value, same_for_all
 
 import truerank as tr
 from truerank import InputError, designs
+from truerank.outcomes.schemes import Scheme
 from truerank.sampling import Adaptive, count_adaptive, make_ladder, sample
-from truerank.schemes import Scheme
 from truerank.scoring.dense import Dense
 from truerank.scoring.function import Callable
 from truerank.scoring.task import prepare
@@ -143,7 +143,7 @@ def test_hits_are_raised_at_the_larger_sizes_first():
     assert scheme.ladder == make_ladder(5, 300)
     assert list(scheme.thresholds) == sorted(scheme.thresholds)
     assert len(set(scheme.thresholds)) > 1
-    assert tr.schemes.Scheme.parse(scheme.name) == scheme
+    assert tr.Scheme.parse(scheme.name) == scheme
 
 
 @pytest.mark.parametrize("hits", [1, 10_000])

@@ -10,8 +10,8 @@ from laws import N_USERS, p_value, same_for_all
 
 import truerank as tr
 from truerank import InputError
+from truerank.outcomes.schemes import Scheme, log_probability
 from truerank.sampling import sample, sample_size_of
-from truerank.schemes import Scheme, log_probability
 from truerank.scoring.dense import Dense
 from truerank.scoring.factors import Factors
 from truerank.scoring.function import Callable

@@ -8,8 +8,8 @@ from scipy import stats
 
 import truerank as tr
 from truerank import InputError
+from truerank.outcomes.schemes import Scheme, log_probability
 from truerank.sampling import _fused, sample, streams
-from truerank.schemes import Scheme, log_probability
 from truerank.scoring import Callable, Dense, Factors
 from truerank.scoring.task import prepare
 

@@ -8,8 +8,8 @@ from laws import p_value, same_for_all
 
 import truerank as tr
 from truerank import InputError
+from truerank.outcomes.schemes import Scheme
 from truerank.sampling import SharedBlocks, sample
-from truerank.schemes import Scheme
 from truerank.scoring.dense import Dense
 from truerank.scoring.factors import Factors
 from truerank.scoring.task import prepare

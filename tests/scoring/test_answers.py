@@ -9,9 +9,9 @@ from truerank.errors import InputError
 from truerank.sampling import sampled_counts
 from truerank.scoring import Callable, Dense, Scorer
 from truerank.scoring._ids import Ids
-from truerank.scoring._scorer import checked, real_numbers
 from truerank.scoring.adapters._rows import Rows
 from truerank.scoring.exact import exact_counts
+from truerank.scoring.scorer import checked, real_numbers
 
 N_USERS, N_ITEMS = 3, 8
 TEST = [0, 1, 2], [0, 0, 0]

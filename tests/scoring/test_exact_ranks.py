@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from truerank.errors import InputError
+from truerank.outcomes.schemes import Scheme
 from truerank.rng import below, draws, mix
-from truerank.schemes import Scheme
 from truerank.scoring import _blas, _count, _tiles, _whole, exact, ties
 from truerank.scoring._ids import Ids
-from truerank.scoring._scorer import Scorer
 from truerank.scoring.dense import Dense
 from truerank.scoring.factors import Factors
+from truerank.scoring.scorer import Scorer
 from truerank.scoring.task import prepare
 
 BOTH = pytest.mark.parametrize("numba", ["0", "1"], ids=["numpy", "numba"], indirect=True)

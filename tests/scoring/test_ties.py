@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from truerank.counts import RankCounts
 from truerank.errors import InputError
+from truerank.outcomes.counts import RankCounts
+from truerank.outcomes.schemes import Scheme
 from truerank.rng import user_keys
-from truerank.schemes import Scheme
 from truerank.scoring import ties
 
 WITHOUT = Scheme(replacement=False)

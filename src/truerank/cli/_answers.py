@@ -14,9 +14,9 @@ from truerank.cli._results import Run
 from truerank.progress import reporting
 
 if TYPE_CHECKING:
-    from truerank.counts import RankCounts
     from truerank.estimators import Estimator
     from truerank.metrics import Metric
+    from truerank.outcomes.counts import RankCounts
 
 ESTIMATORS = (
     "smooth",
@@ -113,7 +113,7 @@ class Answers:
     def chosen(self) -> dict[str, Estimator]:
         """The estimators by their descriptions."""
         from truerank import estimators
-        from truerank.estimates import DEFAULT_ESTIMATOR
+        from truerank.inference.estimates import DEFAULT_ESTIMATOR
 
         # Commas part estimators too, but not inside the parentheses of options.
         parts = [
@@ -131,7 +131,7 @@ class Answers:
 
 
 def parse_metrics(names: Sequence[str] | None, k: tuple[int, ...] | None) -> tuple[Metric, ...]:
-    from truerank.estimates import DEFAULT_METRICS
+    from truerank.inference.estimates import DEFAULT_METRICS
     from truerank.metrics import parse
 
     if names:
@@ -154,7 +154,7 @@ def run(
     options: Mapping[str, Any],
 ) -> list[Run]:
     """Every model's metrics by every estimator, intervals and all."""
-    from truerank.estimates import Estimates, estimate
+    from truerank.inference.estimates import Estimates, estimate
 
     runs = []
     with reporting(None, len(counts) * len(chosen), "estimating") as advance:

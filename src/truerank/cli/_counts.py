@@ -11,7 +11,7 @@ from truerank.cli._samples import Design
 from truerank.errors import InputError
 
 if TYPE_CHECKING:
-    from truerank.counts import RankCounts
+    from truerank.outcomes.counts import RankCounts
 
 BY_FILE = "file"
 
@@ -38,20 +38,20 @@ def read_by(files: Sequence[Path], design: Design, by: str) -> dict[str, RankCou
 
 
 def _read_file(path: Path, design: Design) -> RankCounts:
-    from truerank.counts import RankCounts, is_saved
+    from truerank.outcomes.counts import RankCounts, is_saved
 
     with _naming(path):
         return RankCounts.load(path) if is_saved(path) else _from_table(path, design)
 
 
 def _from_table(path: Path, design: Design) -> RankCounts:
-    from truerank.counts import RankCounts
+    from truerank.outcomes.counts import RankCounts
 
     return RankCounts.from_table(path, **design.said())
 
 
 def _split_file(path: Path, design: Design, by: str) -> dict[str, RankCounts]:
-    from truerank.counts import RankCounts, is_saved
+    from truerank.outcomes.counts import RankCounts, is_saved
 
     with _naming(path):
         if is_saved(path):
@@ -62,7 +62,7 @@ def _split_file(path: Path, design: Design, by: str) -> dict[str, RankCounts]:
 
 def check_files(files: Sequence[Path], design: Design) -> None:
     """Nothing counts twice, and no option is without effect."""
-    from truerank.counts import is_saved
+    from truerank.outcomes.counts import is_saved
 
     seen: set[Path] = set()
     for path in files:
@@ -76,8 +76,8 @@ def check_files(files: Sequence[Path], design: Design) -> None:
 
 
 def _check_one_model(files: Sequence[Path], design: Design) -> None:
-    from truerank import _large, tables
-    from truerank.counts import is_saved
+    from truerank.outcomes import _large, tables
+    from truerank.outcomes.counts import is_saved
 
     models: dict[str, Path] = {}
     for path in files:
@@ -119,8 +119,8 @@ def models(
 
 
 def _tells_models(path: Path, design: Design) -> bool:
-    from truerank import tables
-    from truerank.counts import is_saved
+    from truerank.outcomes import tables
+    from truerank.outcomes.counts import is_saved
 
     if is_saved(path):
         return False

@@ -161,7 +161,7 @@ def _array(path: Path) -> Any:
 def _ids(path: Path | None, column: str) -> Any:
     if path is None:
         return None
-    from truerank import tables
+    from truerank.outcomes import tables
 
     table = tables.read(path)
     name = table.find(column)

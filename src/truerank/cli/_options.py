@@ -112,7 +112,7 @@ class Output(Talk):
         if self.output is None:
             _output.emit(text)
         else:
-            from truerank import tables
+            from truerank.outcomes import tables
 
             with tables.replacing(self.output) as path:
                 path.write_text(text, encoding="utf-8")

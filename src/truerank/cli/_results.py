@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from truerank.counts import RankCounts
-    from truerank.estimates import Estimate, Estimates
+    from truerank.inference.estimates import Estimate, Estimates
     from truerank.metrics import Metric
+    from truerank.outcomes.counts import RankCounts
 
 NAIVE = "naive"
 EXACT = "exact"  # every item was ranked: naive is the truth, and estimators leave it alone
@@ -138,7 +138,7 @@ def _verdicts(runs: Sequence[Run], metrics: Sequence[Metric]) -> Iterator[str]:
 
     It makes the most of a sample; of others the mark has to do.
     """
-    from truerank.estimates import DEFAULT_ESTIMATOR
+    from truerank.inference.estimates import DEFAULT_ESTIMATOR
 
     told = [(run.model, run.estimates.get(DEFAULT_ESTIMATOR)) for run in runs]
     with reporting(None, len(told) * len(metrics), "planning a remedy") as advance:

@@ -17,7 +17,7 @@ from truerank.progress import reporting
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from truerank.auditing import Audit
+    from truerank.evaluation.auditing import Audit
 
 HELP = """Look for what goes wrong in sampled evaluations: plain sentences, counts, remedies.
 
@@ -66,7 +66,7 @@ def audit(
     if ranks is None and design.said():
         option = next(iter(design.said())).replace("_", "-")
         raise InputError(f"--{option} is about sampled ranks; give --ranks FILE")
-    from truerank.auditing import audit as look
+    from truerank.evaluation.auditing import audit as look
 
     tables: dict[str, Any] = {path.stem: path for path in negatives or ()}
     with reporting(None, 2, "auditing") as advance:

@@ -27,7 +27,7 @@ from truerank.progress import reporting
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from truerank.inference.comparison import Comparison
+    from truerank.inference.comparing.comparison import Comparison
 
 # One line a paragraph: some versions of typer keep line breaks, some do not.
 HELP = """Which model is better on the whole catalogue, and how sure is that?
@@ -117,7 +117,7 @@ def compare(
     design = samples.design()
     _counts.check_files(files, design)
     models, options = _counts.models(files, by, design)
-    from truerank.inference.compare import compare as run
+    from truerank.inference.comparing.compare import compare as run
     from truerank.metrics import parse
 
     wanted = parse(split_metrics(metrics or [DEFAULT_METRIC]))
@@ -209,7 +209,7 @@ def _ranking(found: Comparison) -> Any:
 
 
 def _differences(found: Comparison) -> Any:
-    from truerank.inference.comparison import p_text
+    from truerank.inference.comparing.comparison import p_text
 
     table = _table(
         ("difference", "left"),
@@ -233,7 +233,7 @@ def _differences(found: Comparison) -> Any:
 
 
 def _tests(found: Comparison) -> Any:
-    from truerank.inference.comparison import p_text
+    from truerank.inference.comparing.comparison import p_text
 
     table = _table(
         ("difference", "left"),

@@ -88,9 +88,9 @@ def _evaluate(seed: int) -> Outcome:
     import numpy as np
     import pyarrow as pa
 
-    from truerank.counts import RankCounts
     from truerank.data import synthetic
-    from truerank.estimates import estimate
+    from truerank.inference.estimates import estimate
+    from truerank.outcomes.counts import RankCounts
 
     data = synthetic.catalogue(seed=seed)
     drawn = synthetic.negatives(data, num_negatives=SAMPLE_SIZE - 1, seed=seed)

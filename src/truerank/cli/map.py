@@ -18,8 +18,8 @@ from truerank.errors import AssumptionWarning, InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from truerank._checks import IntArray
-    from truerank.counts import RankCounts
+    from truerank._types import IntArray
+    from truerank.outcomes.counts import RankCounts
 
 HELP = """The global K that a sampled k stands for: sampled recall@k is about global recall@K.
 

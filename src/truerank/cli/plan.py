@@ -17,7 +17,7 @@ from truerank.errors import InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from truerank.inference.planned import Plan, Planned
+    from truerank.inference.planning.planned import Plan, Planned
 
 HELP = """The cheapest evaluations that know a metric to a given error.
 
@@ -80,7 +80,7 @@ def plan(
 ) -> None:
     """Run ``truerank plan``."""
     supposed, n_items = _like(like, samples.design())
-    from truerank.inference.plan import plan as search
+    from truerank.inference.planning.plan import plan as search
 
     found = search(
         n_items,

@@ -18,7 +18,7 @@ from truerank.errors import InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from truerank.inference.translation import Translation
+    from truerank.inference.translating.translation import Translation
 
 # One line a paragraph: some versions of typer keep line breaks, some do not.
 HELP = """What a published sampled metric says about the whole catalogue.
@@ -100,8 +100,8 @@ def translate(
     values = _values(sampled or [])
     n_items, sample_size = draws.sizes()
     wanted = parse_metrics(target, None) if target else None
-    from truerank.inference.translate import translate as bound
-    from truerank.inference.translation import COLUMNS
+    from truerank.inference.translating.translate import translate as bound
+    from truerank.inference.translating.translation import COLUMNS
 
     found = bound(
         values,

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from truerank import tables
 from truerank.errors import InputError
+from truerank.outcomes import tables
 
 SEPARATORS = (",", ";", "\t", "|")
 _POSITIONS = ("user_id", "item_id", "rating", "timestamp")  # MovieLens and those who follow it

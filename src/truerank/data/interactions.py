@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truerank import _checks, rng, tables
-from truerank._checks import IntArray
+from truerank import _checks, rng
+from truerank._types import IntArray
 from truerank.data.card import Card
 from truerank.errors import InputError
+from truerank.outcomes import tables
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from truerank import _checks, tables
+from truerank import _checks
 from truerank.data import _text
 from truerank.data.interactions import Interactions, Split
 from truerank.errors import InputError
+from truerank.outcomes import tables
 
 FORMATS = ("parquet", "csv", "tsv", "dat", "rating", "inter", "adjacency", "counted")
 _ENDINGS = {

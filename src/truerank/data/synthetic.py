@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from truerank import _checks
-from truerank._checks import FloatArray, IntArray
+from truerank._types import FloatArray, IntArray
 from truerank.data.interactions import Interactions
 
 N_TASTES = 24

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from truerank.counts import RankCounts
 from truerank.errors import InputError
+from truerank.outcomes.counts import RankCounts
 
 KEYS = ("scheme", "n_items", "sample_size", "sampled_rank", "replicate")
 # Outcomes add up by their weight; the other two are totals of a batch, on its first row.

@@ -16,17 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from truerank import _checks, designs
-from truerank.counts import RankCounts
 from truerank.designs import Adaptive
 from truerank.engines.batches import as_table, pack
 from truerank.errors import InputError
+from truerank.outcomes.counts import RankCounts
 from truerank.sampling import FrozenNegatives, SharedBlocks, count_adaptive, count_fixed
 from truerank.sampling import sample_size_of as _sample_size_of
 from truerank.sampling.adaptive import check_ties
 from truerank.scoring import ties as _ties
-from truerank.scoring._scorer import Scorer
 from truerank.scoring.exact import count_exact
 from truerank.scoring.factors import Factors
+from truerank.scoring.scorer import Scorer
 from truerank.scoring.task import Task, prepare
 
 COLUMNS = ("user_id", "item_id", "vector", "train")

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from truerank import _ranks, tables
-from truerank.counts import RankCounts
 from truerank.engines import kernels
 from truerank.engines.batches import KEYS, SUMS, add_up, gathered, whole_users
 from truerank.engines.kernels import Kernel
 from truerank.errors import InputError, MissingExtraError, TruerankError
+from truerank.outcomes import _ranks, tables
+from truerank.outcomes.counts import RankCounts
 
 _PACKED = ", ".join(
     [f"{name} {'string' if name == 'scheme' else 'bigint'}" for name in KEYS]

@@ -11,7 +11,6 @@ from dataclasses import fields
 from typing import Any
 
 from truerank import _checks
-from truerank.counts import RankCounts
 from truerank.errors import InputError
 from truerank.estimators._base import Estimator, Fit
 from truerank.estimators._posterior import Component, Posterior
@@ -24,6 +23,7 @@ from truerank.estimators.naive import Naive
 from truerank.estimators.rank_estimate import RankEstimate
 from truerank.estimators.smooth import Smooth
 from truerank.metrics import Metric
+from truerank.outcomes.counts import RankCounts
 
 # Name -> the estimator and the options that the name fixes.
 REGISTRY: dict[str, tuple[type[Estimator], dict[str, Any]]] = {

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from truerank._checks import FloatArray
-from truerank.counts import RankCounts
-from truerank.likelihood import Likelihood
+from truerank._types import FloatArray
+from truerank.estimators.likelihood import Likelihood
+from truerank.estimators.support import RankDistribution, Support
 from truerank.metrics import Metric
-from truerank.support import RankDistribution, Support
+from truerank.outcomes.counts import RankCounts
 
 if TYPE_CHECKING:
     from truerank.estimators._posterior import Posterior

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from truerank._checks import FloatArray
+from truerank._types import FloatArray
 from truerank.estimators._logspline import LogSpline
-from truerank.likelihood import Likelihood
+from truerank.estimators.likelihood import Likelihood
 
 _MAX_STEPS = 100
 _TOLERANCE = 1e-3  # nats that a step gains when it is the last one

@@ -18,8 +18,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from truerank._checks import FloatArray
-from truerank.support import Support
+from truerank._types import FloatArray
+from truerank.estimators.support import Support
 
 DEGREE = 3
 # Prior standard deviations of the parabola's coefficients, in u.

@@ -12,9 +12,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from truerank._checks import FloatArray, IntArray
-from truerank.counts import RankCounts
-from truerank.schemes import Scheme
+from truerank._types import FloatArray, IntArray
+from truerank.outcomes.counts import RankCounts
+from truerank.outcomes.schemes import Scheme
 
 STEP = 0.01  # between neighbours, of the pool and of the ranks from either end
 MANY_POOLS = 8  # as many are left alone

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from truerank._checks import FloatArray
+from truerank._types import FloatArray
 
 _MAX_STEPS = 500
 

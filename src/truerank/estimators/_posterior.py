@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from truerank import _checks
-from truerank._checks import FloatArray
-from truerank.counts import RankCounts
+from truerank._types import FloatArray
 from truerank.errors import InputError
 from truerank.estimators._base import expected_gains, posterior_mean
 from truerank.estimators._logspline import LogSpline
-from truerank.likelihood import Likelihood, in_parts
+from truerank.estimators.likelihood import Likelihood, in_parts
+from truerank.estimators.support import RankDistribution, Support
 from truerank.metrics import Metric
-from truerank.support import RankDistribution, Support
+from truerank.outcomes.counts import RankCounts
 
 TARGETS = ("users", "population")
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from truerank import metrics as metrics_module
-from truerank import schemes
-from truerank.counts import RankCounts
 from truerank.errors import InputError
 from truerank.estimators import Estimator, get
 from truerank.estimators.linear import Linear
+from truerank.estimators.support import RankDistribution, Support
 from truerank.metrics import MetricLike
-from truerank.schemes import Scheme
-from truerank.support import RankDistribution, Support
+from truerank.outcomes import schemes
+from truerank.outcomes.counts import RankCounts
+from truerank.outcomes.schemes import Scheme
 
 
 @dataclass(frozen=True)

@@ -15,16 +15,16 @@ from typing import ClassVar
 import numpy as np
 
 from truerank import _checks
-from truerank._checks import FloatArray
-from truerank.counts import RankCounts
+from truerank._types import FloatArray
 from truerank.errors import InputError
 from truerank.estimators._base import Estimator, Fit, posterior_mean
-from truerank.estimators._designs import Design, by_outcome, designs, exact_part
+from truerank.estimators._spaces import Design, by_outcome, designs, exact_part
+from truerank.estimators.likelihood import likelihood, make_support
 from truerank.estimators.maxent import MES
 from truerank.estimators.mle import MLE
-from truerank.likelihood import likelihood, make_support
+from truerank.estimators.support import RankDistribution, Support
 from truerank.metrics import Metric, total_gains
-from truerank.support import RankDistribution, Support
+from truerank.outcomes.counts import RankCounts
 
 # What a prior may be given as; None is the uniform distribution.
 Prior = str | Estimator | RankDistribution | None

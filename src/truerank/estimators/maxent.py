@@ -9,14 +9,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from truerank import _checks, schemes
-from truerank._checks import FloatArray, IntArray
-from truerank.counts import RankCounts
+from truerank import _checks
+from truerank._types import FloatArray, IntArray
 from truerank.errors import ConvergenceWarning
 from truerank.estimators._base import Estimator, Fit, posterior_mean
-from truerank.likelihood import likelihood, make_support
+from truerank.estimators.likelihood import likelihood, make_support
+from truerank.estimators.support import RankDistribution, Support
 from truerank.metrics import Metric
-from truerank.support import RankDistribution, Support
+from truerank.outcomes import schemes
+from truerank.outcomes.counts import RankCounts
 
 _MAX_STEPS = 200
 _POOL_SHARE = 0.005

@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from truerank import _checks
-from truerank._checks import FloatArray
-from truerank.counts import RankCounts
+from truerank._types import FloatArray
 from truerank.errors import ConvergenceWarning, InputError
 from truerank.estimators._base import Estimator, Fit, posterior_mean
 from truerank.estimators._npmle import maximise
-from truerank.likelihood import Likelihood, likelihood, make_support
+from truerank.estimators.likelihood import Likelihood, likelihood, make_support
+from truerank.estimators.support import RankDistribution, Support
 from truerank.metrics import Metric
-from truerank.support import RankDistribution, Support
+from truerank.outcomes.counts import RankCounts
 
 STEPS_FIXED = 100
 STEPS_ADAPTIVE = 50

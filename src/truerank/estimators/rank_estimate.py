@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from truerank._checks import FloatArray
-from truerank.counts import RankCounts
+from truerank._types import FloatArray
 from truerank.estimators._base import Estimator, Fit, mean_gains
+from truerank.estimators.support import Support
 from truerank.metrics import Metric
-from truerank.support import Support
+from truerank.outcomes.counts import RankCounts
 
 
 @dataclass(frozen=True)

@@ -10,17 +10,17 @@ from typing import ClassVar
 import numpy as np
 
 from truerank import _checks
-from truerank._checks import FloatArray
-from truerank.counts import RankCounts
+from truerank._types import FloatArray
 from truerank.errors import ConvergenceWarning
 from truerank.estimators._base import Estimator, Fit
 from truerank.estimators._laplace import Mixture, Mode, find_mode
 from truerank.estimators._logspline import DEGREE, log_spline, prior_factors
 from truerank.estimators._neighbours import on_grid
 from truerank.estimators._posterior import Component, Posterior
-from truerank.likelihood import likelihood, make_support
+from truerank.estimators.likelihood import likelihood, make_support
+from truerank.estimators.support import Support
 from truerank.metrics import Metric
-from truerank.support import Support
+from truerank.outcomes.counts import RankCounts
 
 # Components of less weight than this are dropped.
 _NEGLIGIBLE = 1e-4

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from truerank import _checks, designs, estimators, sampling, tables
+from truerank import _checks, designs, estimators, sampling
 from truerank import metrics as metrics_module
 from truerank._version import __version__
-from truerank.counts import RankCounts
 from truerank.designs import Adaptive
 from truerank.errors import InputError
-from truerank.estimates import (
+from truerank.estimators import Estimator
+from truerank.evaluation import auto, users
+from truerank.inference.estimates import (
     DEFAULT_ESTIMATOR,
     DEFAULT_METRICS,
     Estimate,
@@ -25,15 +26,15 @@ from truerank.estimates import (
     estimate,
     write_report,
 )
-from truerank.estimators import Estimator
-from truerank.evaluation import auto, users
-from truerank.inference.simulate import Design
+from truerank.inference.planning.simulate import Design
 from truerank.metrics import MetricLike
+from truerank.outcomes import tables
+from truerank.outcomes.counts import RankCounts
+from truerank.outcomes.schemes import Scheme
 from truerank.progress import Progress
 from truerank.sampling import FrozenNegatives, SharedBlocks
-from truerank.schemes import Scheme
 from truerank.scoring import exact, ties
-from truerank.scoring._scorer import Scorer
+from truerank.scoring.scorer import Scorer
 from truerank.scoring.task import Task, interactions, prepare
 
 MODES = ("auto", "exact", "fixed", "adaptive")

@@ -17,14 +17,14 @@ import numpy as np
 from truerank import sampling
 from truerank.designs import USUAL_BUDGET, Adaptive
 from truerank.estimators import Estimator
-from truerank.inference.simulate import Design, crowd, predict_error
+from truerank.estimators.support import RankDistribution
+from truerank.inference.planning.simulate import Design, crowd, predict_error
 from truerank.metrics import Metric
-from truerank.schemes import Scheme
+from truerank.outcomes.schemes import Scheme
 from truerank.scoring import exact
-from truerank.scoring._scorer import Scorer
 from truerank.scoring.factors import Factors
+from truerank.scoring.scorer import Scorer
 from truerank.scoring.task import Task
-from truerank.support import RankDistribution
 
 Negatives = str | sampling.SharedBlocks
 QUICK = 20.0  # seconds that an exact evaluation may always take

@@ -14,11 +14,11 @@ from truerank import _checks, designs, estimators, sampling
 from truerank import metrics as metrics_module
 from truerank.engines import kernels
 from truerank.errors import InputError
-from truerank.estimates import DEFAULT_ESTIMATOR, DEFAULT_METRICS, estimate
 from truerank.estimators import Estimator
 from truerank.evaluation._evaluate import MODES, Evaluation, protocol_card
+from truerank.inference.estimates import DEFAULT_ESTIMATOR, DEFAULT_METRICS, estimate
 from truerank.metrics import MetricLike
-from truerank.scoring._scorer import Scorer
+from truerank.scoring.scorer import Scorer
 from truerank.scoring.task import interactions
 
 

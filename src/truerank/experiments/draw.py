@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from truerank import tables
 from truerank.errors import MissingExtraError
 from truerank.experiments.results import Figure, Line, Panel
+from truerank.outcomes import tables
 
 # Okabe and Ito's colours, told apart by the colour-blind too.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A6D3B")

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import truerank
-from truerank import tables
 from truerank.errors import MissingExtraError
 from truerank.experiments import draw, experiments, papers
 from truerank.experiments.registry import Experiment, Paper
 from truerank.experiments.results import Cell, Result, Table
 from truerank.experiments.run import Run
+from truerank.outcomes import tables
 
 _LIBRARIES = ("numpy", "scipy", "implicit", "torch")
 _DASH = "—"

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 import truerank
-from truerank import tables
-from truerank._checks import FloatArray, IntArray
+from truerank._types import FloatArray, IntArray
+from truerank.outcomes import tables
 
 PART = 10  # repeats that a killed run may lose
 
 # What turns samples into estimates: kept numbers are those of this very code.
 _CODE = (
-    "counts.py", "designs.py", "estimators", "inference/redraw.py", "inference/simulate.py",
-    "likelihood.py", "mapping.py", "metrics.py", "schemes.py", "support.py",
+    "designs.py", "estimators", "inference/intervals", "inference/planning", "mapping.py",
+    "metrics.py", "outcomes",
 )  # fmt: skip
 
 

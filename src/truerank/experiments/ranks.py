@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from truerank._checks import FloatArray, IntArray
-from truerank.counts import RankCounts
+from truerank._types import FloatArray, IntArray
 from truerank.experiments.parts import array_digest
-from truerank.inference.redraw import distinct, occurrences
-from truerank.inference.simulate import Design, sampled_ranks
+from truerank.inference.intervals.redraw import distinct, occurrences
+from truerank.inference.planning.simulate import Design, sampled_ranks
 from truerank.metrics import Metric
-from truerank.schemes import Scheme
+from truerank.outcomes.counts import RankCounts
+from truerank.outcomes.schemes import Scheme
 
 
 @dataclass(frozen=True)

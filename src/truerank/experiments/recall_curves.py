@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from truerank import mapping
-from truerank._checks import FloatArray
+from truerank._types import FloatArray
 from truerank.experiments.ranks import GlobalRanks
 from truerank.experiments.results import Line, Panel
 from truerank.experiments.run import Run
-from truerank.inference.simulate import Design
+from truerank.inference.planning.simulate import Design
 
 MOST_POINTS = 300  # of a drawn curve
 

@@ -14,18 +14,18 @@ import numpy as np
 from truerank import data, estimators
 from truerank import metrics as metrics_module
 from truerank import progress as _progress
-from truerank._checks import FloatArray
+from truerank._types import FloatArray
 from truerank.data.named import NAMED
 from truerank.errors import InputError, MissingExtraError
 from truerank.experiments import parts
 from truerank.experiments.published import Published, published
 from truerank.experiments.ranks import GlobalRanks
 from truerank.experiments.registry import Experiment
-from truerank.inference.simulate import Design
+from truerank.inference.planning.simulate import Design
 from truerank.metrics import MetricLike
 from truerank.models import Model, fit_cached
+from truerank.outcomes.schemes import Scheme
 from truerank.progress import Progress
-from truerank.schemes import Scheme
 from truerank.scoring import task
 from truerank.scoring.exact import count
 

@@ -11,11 +11,11 @@ import numpy.typing as npt
 from scipy import sparse
 
 from truerank import _checks
-from truerank._checks import IntArray
+from truerank._types import IntArray
 from truerank.errors import InputError
 from truerank.progress import Progress
 from truerank.scoring._ids import Ids
-from truerank.scoring._scorer import Scorer
+from truerank.scoring.scorer import Scorer
 from truerank.scoring.task import interactions
 
 Fitted = TypeVar("Fitted", bound=Scorer, covariant=True)

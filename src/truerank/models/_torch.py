@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from truerank._checks import FloatArray
+from truerank._types import FloatArray
 from truerank.errors import MissingExtraError
 from truerank.progress import Progress, reporting
 

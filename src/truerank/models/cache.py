@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from truerank import _checks, tables
+from truerank import _checks
 from truerank.errors import InputError
 from truerank.models._base import Fitted, Interactions, Model, read
+from truerank.outcomes import tables
 from truerank.progress import Progress
 
 _FORMAT = "truerank-model-1"

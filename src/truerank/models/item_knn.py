@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from truerank import _checks
-from truerank._checks import FloatArray
+from truerank._types import FloatArray
 from truerank.models._base import Interactions, Model
 from truerank.progress import Progress, reporting
 from truerank.scoring.weights import ItemWeights

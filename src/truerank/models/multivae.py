@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from truerank import _checks
-from truerank._checks import FloatArray
+from truerank._types import FloatArray
 from truerank.models._base import Interactions, Model
 from truerank.models._torch import import_torch, layer, seeded, train
 from truerank.progress import Progress

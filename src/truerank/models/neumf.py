@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from truerank import _checks
-from truerank._checks import FloatArray, IntArray
+from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError
 from truerank.models._base import Interactions, Model
 from truerank.models._torch import import_torch, layer, seeded, train

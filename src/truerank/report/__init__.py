@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from truerank import tables
-from truerank.auditing import Audit
 from truerank.errors import InputError
 from truerank.estimators import Estimator
+from truerank.evaluation.auditing import Audit
 from truerank.metrics import MetricLike
+from truerank.outcomes import tables
 from truerank.progress import Progress
 from truerank.report._content import gather
 from truerank.report._page import page

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from truerank._version import __version__
-from truerank.counts import RankCounts
+from truerank.outcomes.counts import RankCounts
+from truerank.outcomes.schemes import Scheme
 from truerank.report._content import Content, ModelContent
-from truerank.schemes import Scheme
 
 NOT_SAID = "not recorded"
 _MOST_SIZES = 5  # of a ladder, shown

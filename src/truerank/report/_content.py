@@ -8,24 +8,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from truerank import curves as curves_module
-from truerank import estimators, mapping, tables
+from truerank import estimators, mapping
 from truerank import metrics as metrics_module
-from truerank.auditing import Audit, Finding
-from truerank.auditing import audit as look
-from truerank.counts import RankCounts
-from truerank.curves import Curves, MappedCurve
 from truerank.errors import InputError
-from truerank.estimates import DEFAULT_ESTIMATOR, DEFAULT_METRICS, Estimates
 from truerank.estimators import Estimator
 from truerank.evaluation import read_protocol
-from truerank.inference import _compared
-from truerank.inference.compare import compare_all
-from truerank.inference.comparison import Comparison
-from truerank.inference.efficiency import Effort, sampling_effort
-from truerank.inference.error_law import Fitted
-from truerank.inference.frontier import Frontier, frontier
+from truerank.evaluation.auditing import Audit, Finding
+from truerank.evaluation.auditing import audit as look
+from truerank.inference import curves as curves_module
+from truerank.inference.comparing import _compared
+from truerank.inference.comparing.compare import compare_all
+from truerank.inference.comparing.comparison import Comparison
+from truerank.inference.curves import Curves, MappedCurve
+from truerank.inference.estimates import DEFAULT_ESTIMATOR, DEFAULT_METRICS, Estimates
+from truerank.inference.intervals.error_law import Fitted
+from truerank.inference.planning.efficiency import Effort, sampling_effort
+from truerank.inference.planning.frontier import Frontier, frontier
 from truerank.metrics import Metric, MetricLike
+from truerank.outcomes import tables
+from truerank.outcomes.counts import RankCounts
 from truerank.progress import Progress, reporting
 
 USUAL_CURVES = ("recall", "ndcg")

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from truerank import designs
-from truerank._checks import IntArray
+from truerank._types import IntArray
 from truerank.rng import Keys
 from truerank.sampling import _tie_modes, streams
 from truerank.sampling._design import Design, Sampled
-from truerank.scoring._scorer import Scorer, checked
+from truerank.scoring.scorer import Scorer, checked
 from truerank.scoring.task import Task
 
 _PAIRS = 2**18  # asked for in one call

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from truerank._checks import IntArray
+from truerank._types import IntArray
+from truerank.outcomes.schemes import Scheme
 from truerank.rng import Keys
-from truerank.schemes import Scheme
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from truerank import designs
-from truerank._checks import IntArray
+from truerank._types import IntArray
 from truerank.errors import InputError
 from truerank.rng import Keys
 from truerank.sampling._design import Design, Sampled
 from truerank.scoring._count import SWITCH
-from truerank.scoring._scorer import Scorer
 from truerank.scoring.dense import Dense
 from truerank.scoring.factors import Factors
+from truerank.scoring.scorer import Scorer
 from truerank.scoring.task import Task
 
 _WORTH_NUMBA = 2**20  # pairs, below which loading numba takes longer than sampling without

@@ -8,14 +8,14 @@ import numpy as np
 
 from truerank import designs
 from truerank import progress as _progress
-from truerank._checks import IntArray
+from truerank._types import IntArray
 from truerank.errors import InputError
+from truerank.outcomes.schemes import Scheme
 from truerank.progress import Progress
 from truerank.rng import Keys
 from truerank.sampling import _batched, _fused, _tie_modes
 from truerank.sampling._design import Design, Sampled
-from truerank.schemes import Scheme
-from truerank.scoring._scorer import Scorer
+from truerank.scoring.scorer import Scorer
 from truerank.scoring.task import Task
 
 

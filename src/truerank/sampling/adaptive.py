@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from truerank import designs
-from truerank.counts import RankCounts
 from truerank.designs import Adaptive
 from truerank.errors import InputError
+from truerank.outcomes.counts import RankCounts
 from truerank.progress import Progress
 from truerank.sampling._sample import sample
 from truerank.sampling.fixed import counts
 from truerank.scoring import ties as _ties
-from truerank.scoring._scorer import Scorer
+from truerank.scoring.scorer import Scorer
 from truerank.scoring.task import Task, prepare
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from truerank import _checks
-from truerank._checks import IntArray
-from truerank.counts import MAX_REPLICATES
+from truerank._types import IntArray
+from truerank.outcomes.counts import MAX_REPLICATES
 from truerank.rng import Keys, below, mix, user_keys
 from truerank.scoring.task import Task
 

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from truerank import _checks
-from truerank._checks import IntArray
-from truerank.counts import RankCounts
+from truerank._types import IntArray
 from truerank.errors import InputError
+from truerank.outcomes.counts import RankCounts
+from truerank.outcomes.schemes import Scheme
 from truerank.progress import Progress
 from truerank.sampling._design import Sampled
 from truerank.sampling._sample import rank_among, sample
 from truerank.sampling._sizes import check_pools, sample_size_of
 from truerank.sampling.blocks import SharedBlocks
 from truerank.sampling.frozen import FrozenNegatives
-from truerank.schemes import Scheme
 from truerank.scoring import ties as _ties
-from truerank.scoring._scorer import Scorer
+from truerank.scoring.scorer import Scorer
 from truerank.scoring.task import Task, prepare
 
 NEGATIVES = ("per-user", "shared-block")

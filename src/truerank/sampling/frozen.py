@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truerank import _checks, tables
-from truerank._checks import IntArray
+from truerank import _checks
+from truerank._types import IntArray
 from truerank.errors import InputError
+from truerank.outcomes import tables
+from truerank.outcomes.schemes import Scheme
 from truerank.sampling import _ncf, streams
 from truerank.sampling._sizes import check_pools, sample_size_of
-from truerank.schemes import Scheme
-from truerank.scoring._scorer import Scorer
+from truerank.scoring.scorer import Scorer
 from truerank.scoring.task import Task, prepare
 
 FORMAT_VERSION = 1

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from truerank._checks import IntArray
+from truerank._types import IntArray
 from truerank.rng import Keys, below, draws
 from truerank.scoring.task import Task
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from truerank.scoring import adapters
-    from truerank.scoring._scorer import Scorer
     from truerank.scoring.dense import Dense
     from truerank.scoring.factors import Factors
     from truerank.scoring.function import Callable
+    from truerank.scoring.scorer import Scorer
     from truerank.scoring.torch import Torch
     from truerank.scoring.weights import ItemWeights
 
@@ -26,7 +26,7 @@ _HOMES = {
     "Dense": "dense",
     "Factors": "factors",
     "ItemWeights": "weights",
-    "Scorer": "_scorer",
+    "Scorer": "scorer",
     "Torch": "torch",
 }
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from truerank._checks import IntArray
+from truerank._types import IntArray
 from truerank.scoring.task import Task
 
 

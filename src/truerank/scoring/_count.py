@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from truerank._checks import FloatArray, IntArray
+from truerank._types import FloatArray, IntArray
 from truerank.scoring.factors import lane_dot
 
 SWITCH = "TRUERANK_NUMBA"  # environment: 0 never uses numba, 1 always

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truerank import _checks
-from truerank._checks import IntArray
+from truerank._types import IntArray
 from truerank.errors import InputError
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truerank._checks import IntArray
+from truerank._types import IntArray
 from truerank.errors import InputError, TruerankError
 
 _FORMAT = 1  # PRAGMA user_version of our files

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truerank._checks import FloatArray, IntArray
+from truerank._types import FloatArray, IntArray
 from truerank.scoring import _blas
 from truerank.scoring._blocks import Block, Blocks
 from truerank.scoring._count import Kernels, Tally, Targets, kernels

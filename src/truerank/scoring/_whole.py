@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from truerank._checks import FloatArray, IntArray
+from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError
 from truerank.scoring._blocks import Block, Blocks
 from truerank.scoring._count import kernels
-from truerank.scoring._scorer import Scorer, real_numbers
+from truerank.scoring.scorer import Scorer, real_numbers
 from truerank.scoring.task import Task
 
 _SCORES = 2**22  # held at a time: 32 MB of float64

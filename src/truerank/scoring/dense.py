@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from truerank._checks import FloatArray, IntArray
+from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError
 from truerank.scoring._ids import Ids
-from truerank.scoring._scorer import Scorer, checked, real_numbers
+from truerank.scoring.scorer import Scorer, checked, real_numbers
 
 
 class Dense(Scorer):

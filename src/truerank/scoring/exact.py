@@ -7,14 +7,14 @@ from typing import Any
 import numpy.typing as npt
 
 from truerank import progress as _progress
-from truerank._checks import IntArray
-from truerank.counts import RankCounts
+from truerank._types import IntArray
+from truerank.outcomes.counts import RankCounts
+from truerank.outcomes.schemes import Scheme
 from truerank.progress import Progress
-from truerank.schemes import Scheme
 from truerank.scoring import _tiles, _whole, task
 from truerank.scoring import ties as _ties
-from truerank.scoring._scorer import Scorer
 from truerank.scoring.factors import Factors
+from truerank.scoring.scorer import Scorer
 from truerank.scoring.task import Task
 
 

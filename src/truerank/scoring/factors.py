@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from truerank import _checks
-from truerank._checks import FloatArray, IntArray
+from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError
 from truerank.scoring._ids import Ids
-from truerank.scoring._scorer import Scorer
+from truerank.scoring.scorer import Scorer
 
 # A dot product is summed in this many lanes, each in order, then pairwise: an order that vector
 # units like and that numpy and numba can both follow to the bit.

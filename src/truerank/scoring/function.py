@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from truerank import _checks
-from truerank._checks import FloatArray, IntArray
+from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError, TruerankError
 from truerank.scoring._calls import completed, within
 from truerank.scoring._ids import Ids
 from truerank.scoring._pair_cache import PairCache
-from truerank.scoring._scorer import Scorer, checked
+from truerank.scoring.scorer import Scorer, checked
 
 _LONGEST_PAUSE = 60.0  # seconds
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truerank import tables
-from truerank._checks import FloatArray, IntArray
+from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError
+from truerank.outcomes import tables
 from truerank.rng import Keys, user_keys
-from truerank.scoring._scorer import Scorer
+from truerank.scoring.scorer import Scorer
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from truerank import _checks
-from truerank._checks import FloatArray, IntArray
-from truerank.counts import RankCounts
+from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError
+from truerank.outcomes.counts import RankCounts
+from truerank.outcomes.schemes import Scheme
 from truerank.rng import Keys, below, draws, mix
-from truerank.schemes import Scheme
 
 POLICIES = ("spread", "random", "mid", "optimistic", "pessimistic")
 # Keys of tie-breaks are others than those that negatives are drawn by.

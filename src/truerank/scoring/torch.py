@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from truerank import _checks
-from truerank._checks import FloatArray, IntArray
+from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError, MissingExtraError, TruerankError
 from truerank.scoring._ids import Ids
-from truerank.scoring._scorer import Scorer, checked
 from truerank.scoring.function import catalogue
+from truerank.scoring.scorer import Scorer, checked
 
 
 class Torch(Scorer):

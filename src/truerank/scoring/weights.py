@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from truerank._checks import FloatArray, IntArray
+from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError
 from truerank.scoring._ids import Ids
-from truerank.scoring._scorer import Scorer
+from truerank.scoring.scorer import Scorer
 
 _BLOCK = 2**24  # scores held at a time while pairs are picked from them
 

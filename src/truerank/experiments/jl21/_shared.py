@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from truerank import metrics as metrics_module
-from truerank._checks import FloatArray
+from truerank._types import FloatArray
 from truerank.experiments.ranks import GlobalRanks
 from truerank.experiments.run import Run, fixed
 

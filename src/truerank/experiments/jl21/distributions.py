@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from truerank._checks import FloatArray
+from truerank._types import FloatArray
 from truerank.experiments.models import exact_ranks
 from truerank.experiments.ranks import GlobalRanks
 from truerank.experiments.registry import experiment

@@ -8,12 +8,12 @@ import numpy as np
 
 from truerank import estimators
 from truerank import metrics as metrics_module
-from truerank._checks import FloatArray
-from truerank.counts import RankCounts
+from truerank._types import FloatArray
 from truerank.experiments.kr20.toy import METRICS, N_ITEMS, expected
 from truerank.experiments.registry import experiment
 from truerank.experiments.results import Figure, Line, Panel, Result
 from truerank.experiments.run import Run
+from truerank.outcomes.counts import RankCounts
 
 
 @experiment("kr20", "figure1", "Metrics by rank, out of 10,000 items")

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from truerank import metrics as metrics_module
-from truerank._checks import FloatArray
+from truerank._types import FloatArray
 from truerank.experiments.published import Number, Numbers
 from truerank.experiments.ranks import GlobalRanks
 from truerank.experiments.registry import experiment

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from truerank import metrics as metrics_module
-from truerank._checks import FloatArray, IntArray
+from truerank._types import FloatArray, IntArray
 from truerank.experiments.published import Number, Numbers
 from truerank.experiments.ranks import GlobalRanks
 from truerank.experiments.registry import experiment
 from truerank.experiments.results import Figure, Line, Panel, Result, Table
 from truerank.experiments.run import Run, fixed
-from truerank.schemes import Scheme, log_probability
+from truerank.outcomes.schemes import Scheme, log_probability
 
 N_ITEMS = 10_000
 RANKS = {

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from truerank import mapping
-from truerank._checks import FloatArray
-from truerank.counts import RankCounts
+from truerank._types import FloatArray
 from truerank.experiments.models import exact_ranks
 from truerank.experiments.published import Number, Numbers
 from truerank.experiments.ranks import GlobalRanks
@@ -16,6 +15,7 @@ from truerank.experiments.recall_curves import global_recall, mapped, sampled_re
 from truerank.experiments.registry import experiment
 from truerank.experiments.results import Figure, Line, Panel, Result, Table
 from truerank.experiments.run import Run, fixed
+from truerank.outcomes.counts import RankCounts
 
 DATASETS = ("ml-1m", "yelp", "pinterest-20", "citeulike")
 CUTS = (1, 2, 5, 10, 20, 50)

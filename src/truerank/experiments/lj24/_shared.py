@@ -10,17 +10,17 @@ import numpy as np
 
 from truerank import estimators
 from truerank import metrics as metrics_module
-from truerank._checks import FloatArray
-from truerank.counts import RankCounts
+from truerank._types import FloatArray
 from truerank.designs import make_ladder
 from truerank.estimators import BV, MN
+from truerank.estimators.likelihood import make_support
+from truerank.estimators.support import RankDistribution, Support
 from truerank.experiments.published import Number, Published
 from truerank.experiments.ranks import GlobalRanks
 from truerank.experiments.run import Run, estimates, fixed
-from truerank.inference.simulate import Design
-from truerank.likelihood import make_support
-from truerank.schemes import Scheme
-from truerank.support import RankDistribution, Support
+from truerank.inference.planning.simulate import Design
+from truerank.outcomes.counts import RankCounts
+from truerank.outcomes.schemes import Scheme
 
 PRINTED = ("pinterest-20", "yelp", "ml-20m")
 DATASETS = ("ml-1m", "citeulike", *PRINTED)

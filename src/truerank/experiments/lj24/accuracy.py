@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from truerank import metrics as metrics_module
-from truerank._checks import FloatArray
+from truerank._types import FloatArray
 from truerank.experiments.lj24._shared import (
     ALL,
     DATASETS,

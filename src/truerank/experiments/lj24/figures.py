@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from truerank._checks import FloatArray
+from truerank._types import FloatArray
 from truerank.data.named import NAMED
+from truerank.estimators.support import RankDistribution, full
 from truerank.experiments.lj24._shared import (
     METRICS,
     TOP,
@@ -29,8 +30,7 @@ from truerank.experiments.recall_curves import (
 from truerank.experiments.registry import Function, experiment
 from truerank.experiments.results import Figure, Line, Panel, Result
 from truerank.experiments.run import Run, fixed
-from truerank.inference.efficiency import sampling_efficiency
-from truerank.support import RankDistribution, full
+from truerank.inference.planning.efficiency import sampling_efficiency
 
 HERE = ("citeulike", "ml-1m")
 RULES = ("linear", "bound", "beta(1)", "beta(0.5)")

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from truerank import estimates
 from truerank import metrics as metrics_module
-from truerank._checks import FloatArray
+from truerank._types import FloatArray
 from truerank.experiments.lj24._shared import METRICS, PRINTED, TOP, exact, number, relative_error
 from truerank.experiments.models import exact_ranks
 from truerank.experiments.published import Number, Numbers
 from truerank.experiments.ranks import GlobalRanks
 from truerank.experiments.results import Table
 from truerank.experiments.run import Run, fixed
+from truerank.inference import estimates
 
 REPEATS = 20
 QUICK = ("EASE", "itemKNN", "ALS")  # to rank

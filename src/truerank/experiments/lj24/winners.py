@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from truerank._checks import FloatArray
+from truerank._types import FloatArray
 from truerank.data.named import NAMED
 from truerank.experiments.lj24._shared import (
     DATASETS,

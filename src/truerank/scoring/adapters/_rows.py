@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truerank._checks import FloatArray, IntArray
+from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError
 from truerank.scoring._ids import Ids
-from truerank.scoring._scorer import Scorer, checked
+from truerank.scoring.scorer import Scorer, checked
 
 _BLOCK = 2**22  # scores held at a time by `score`
 

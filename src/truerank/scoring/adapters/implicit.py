@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from truerank.errors import InputError
-from truerank.scoring._scorer import Scorer
 from truerank.scoring.factors import Factors
+from truerank.scoring.scorer import Scorer
 from truerank.scoring.weights import ItemWeights
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truerank._checks import IntArray
+from truerank._types import IntArray
 from truerank.errors import InputError, MissingExtraError
-from truerank.scoring._scorer import Scorer
 from truerank.scoring.adapters._rows import Rows, unscored_last
+from truerank.scoring.scorer import Scorer
 
 
 def from_lenskit(

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truerank._checks import IntArray
+from truerank._types import IntArray
 from truerank.errors import InputError, MissingExtraError
-from truerank.scoring._scorer import Scorer
 from truerank.scoring.adapters._rows import Rows
+from truerank.scoring.scorer import Scorer
 from truerank.scoring.torch import device_of, evaluating
 
 _BLOCK = 2**22  # scores in one call of the model

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truerank._checks import IntArray
+from truerank._types import IntArray
 from truerank.errors import InputError
-from truerank.scoring._scorer import Scorer
 from truerank.scoring.adapters._rows import Rows, unscored_last
 from truerank.scoring.factors import Factors
+from truerank.scoring.scorer import Scorer
 from truerank.scoring.weights import ItemWeights
 
 

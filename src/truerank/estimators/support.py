@@ -1,0 +1,180 @@
+"""The grid of global ranks a distribution lives on, compressed so that cost does not grow with N.
+
+A point stands for ``weight`` neighbouring ranks. Ranks up to the largest K asked for are points
+of their own. Beyond, ranks are grouped into cells, each carried by three quadrature points whose
+first five moments are those of the cell's ranks, so that a sum over ranks of anything smooth is
+a sum over points. Cells are at most a fraction of their rank wide (geometric) and at most one
+standard deviation of the sampled rank wide: uniform in arcsin(sqrt((R-1)/(N-1))), the scale on
+which a binomial is equally sharp everywhere. Hence some hundred points whatever N is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from truerank import _checks
+from truerank._types import FloatArray
+from truerank.metrics import Metric, total_gains
+
+# Widest cell as a share of its rank, and in standard deviations of the sampled rank. With some
+# thousand users, Recall, NDCG and AP at 1..100 stay within 0.1 % of the full support (tested);
+# tiny tables (50 users) and nearly empty heads may err by a few percent.
+GEOMETRIC_STEP = 0.25
+KERNEL_STEP = 1.0
+# Ranks beyond this are grouped even when a K lies further out; K is then an edge between cells.
+DENSE_LIMIT = 1000
+
+
+@dataclass(frozen=True)
+class Support:
+    """Points ``rank`` (1-based, real) standing for ``weight`` ranks each, both shape (n_points,).
+
+    Cells end at whole ranks, so ``cumsum(weight)`` passes through every edge.
+    """
+
+    rank: FloatArray
+    weight: FloatArray
+    n_items: int
+
+    @property
+    def n_points(self) -> int:
+        """Number of points."""
+        return int(self.rank.size)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether every rank is a point."""
+        return self.n_points == self.n_items
+
+    @cached_property
+    def edge(self) -> FloatArray:
+        """The rank up to which each point and those before it stand, shape (n_points,)."""
+        edge = np.cumsum(self.weight)
+        whole = np.rint(edge)
+        # Cells end at whole ranks: undo the rounding of the sum (3e-7 at N = 1e8).
+        return np.where(np.abs(edge - whole) < 1e-6, whole, edge)
+
+    def locate(self, rank: Any) -> Any:
+        """Index of the point that stands for each whole rank."""
+        return np.searchsorted(self.edge, np.asarray(rank) - 0.5, side="left")
+
+
+def full(n_items: int) -> Support:
+    """Every rank from 1 to ``n_items``."""
+    n_items = _checks.integer(n_items, "n_items", low=2)
+    return Support(np.arange(1.0, n_items + 1.0), np.ones(n_items), n_items)
+
+
+def compressed(n_items: int, *, sharpness: float, edges: Iterable[int] = ()) -> Support:
+    """The compressed grid.
+
+    Parameters
+    ----------
+    sharpness
+        1 / variance of the sampled rank per unit of theta (1 - theta): the sample size with
+        replacement, larger without. The largest one among the outcomes.
+    edges
+        Ranks (the K asked for) that must fall between cells.
+    """
+    n_items = _checks.integer(n_items, "n_items", low=2)
+    cuts = sorted({int(edge) for edge in edges if 1 <= edge < n_items})
+    dense = min(max([cut for cut in cuts if cut <= DENSE_LIMIT], default=1), n_items)
+    upper = _cell_edges(n_items, dense, KERNEL_STEP / np.sqrt(max(sharpness, 1.0)), cuts)
+    return on_cells(upper, n_items)
+
+
+def _cell_edges(n_items: int, dense: int, step: float, cuts: list[int]) -> FloatArray:
+    """Last rank of each cell after the dense ones, ending with ``n_items``."""
+    later = [cut for cut in cuts if cut > dense] + [n_items]
+    edges = list(range(1, dense + 1))
+    at = dense
+    for stop in later:
+        while at < stop:
+            angle = np.arcsin(np.sqrt(at / n_items)) + step
+            sharp = n_items * np.sin(angle) ** 2 if angle < np.pi / 2 else n_items
+            at = min(max(at + 1, int(min(at * (1 + GEOMETRIC_STEP), sharp))), stop)
+            edges.append(at)
+    return np.array(edges, dtype=np.float64)
+
+
+def on_cells(upper: FloatArray, n_items: int) -> Support:
+    """Three points for each cell of ranks, the last rank of each given, shape (n_cells,).
+
+    Exact for sums over the ranks of a cell of polynomials up to degree 5.
+    """
+    lower = np.concatenate([[0.0], upper[:-1]])
+    width = upper - lower
+    middle = (lower + upper + 1.0) / 2.0
+    wide = width > 3
+    ends = np.where(width == 2, 0.5, np.where(width == 3, 1.0, 0.0))
+    spread = np.sqrt(np.maximum(3.0 * width**2 - 7.0, 0.0) / 20.0)  # c^2 = m4 / m2
+    offset = np.where(wide, spread, ends)
+    second = (width**2 - 1.0) / 12.0
+    side = np.divide(second, 2.0 * offset**2, out=np.zeros_like(width), where=offset > 0) * width
+    rank = np.stack([middle - offset, middle, middle + offset], axis=1)
+    weight = np.stack([side, width - 2.0 * side, side], axis=1)
+    keep = weight > 1e-9  # cells of one or two ranks need fewer points
+    return Support(rank[keep], weight[keep], n_items)
+
+
+@dataclass(frozen=True)
+class RankDistribution:
+    """An estimated distribution of global ranks: ``mass`` on the points of a support.
+
+    ``exact_rank`` and ``exact_mass`` hold the share of users whose rank was known outright.
+    Linear estimators may give negative masses: ``negative_mass`` says how much.
+    """
+
+    support: Support
+    mass: FloatArray
+    exact_rank: FloatArray
+    exact_mass: FloatArray
+
+    @property
+    def n_items(self) -> int:
+        """The largest rank."""
+        return self.support.n_items
+
+    @property
+    def negative_mass(self) -> float:
+        """Total mass below zero; 0 for a proper distribution."""
+        return float(-np.minimum(self.mass, 0.0).sum())
+
+    def cdf(self, k: Any) -> FloatArray:
+        """P(global rank <= k): the estimated recall curve. Takes a rank or an array of them."""
+        k = np.asarray(k, dtype=np.float64)
+        edge = np.concatenate([[0.0], self.support.edge])
+        total = np.interp(k, edge, np.concatenate([[0.0], np.cumsum(self.mass)]))
+        if self.exact_rank.size:
+            order = np.argsort(self.exact_rank, kind="stable")
+            steps = np.concatenate([[0.0], np.cumsum(self.exact_mass[order])])
+            total = total + steps[np.searchsorted(self.exact_rank[order], k, side="right")]
+        return np.asarray(total)
+
+    def pmf(self, k: Any) -> FloatArray:
+        """P(global rank = k) at a rank or an array of them (spread evenly inside a cell)."""
+        k = np.asarray(k, dtype=np.float64)
+        return np.asarray(self.cdf(k) - self.cdf(k - 1.0))
+
+    def expect(self, metrics: Iterable[Metric]) -> dict[str, float]:
+        """The mean gain of each metric under this distribution, by key."""
+        rank = np.concatenate([self.support.rank, self.exact_rank])
+        mass = np.concatenate([self.mass, self.exact_mass])
+        return total_gains(metrics, rank, self.n_items, mass)
+
+    def masses_of_exact(self) -> FloatArray:
+        """The mass of the exact ranks at the points that stand for them, (n_points,)."""
+        at = self.support.locate(self.exact_rank)
+        return np.bincount(at, self.exact_mass, minlength=self.support.n_points).astype(np.float64)
+
+    def masses_on(self, support: Support) -> FloatArray:
+        """The mass that falls to each point of another support."""
+        return np.diff(self.cdf(np.concatenate([[0.0], support.edge])))
+
+
+NO_RANKS = np.empty(0)

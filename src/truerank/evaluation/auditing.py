@@ -1,0 +1,407 @@
+"""Is this sampled evaluation sound? Plain findings with counts and remedies.
+
+Whatever is at hand is looked at: negatives, test and training data, sampled ranks, scores.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from truerank import estimators
+from truerank._types import FloatArray, IntArray
+from truerank.errors import ConvergenceWarning, InputError
+from truerank.estimators.likelihood import Likelihood, likelihood, make_support
+from truerank.outcomes.counts import RankCounts
+from truerank.scoring.task import interactions
+
+# A finding of chance should be rare over a lifetime of audits.
+_SIGNIFICANT = 1e-6
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing found: ``level`` is "error", "warning" or "ok"."""
+
+    level: str
+    code: str
+    message: str
+    remedy: str = ""
+    count: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.level}: {self.message}" + (f" {self.remedy}" if self.remedy else "")
+
+
+@dataclass(frozen=True)
+class Audit:
+    """All findings, the worst first."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing was found to be wrong."""
+        return all(finding.level == "ok" for finding in self.findings)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.findings))
+
+
+@dataclass(frozen=True)
+class Negatives:
+    """Negatives of test rows in CSR form: those of row i are item[start[i]:start[i + 1]]."""
+
+    user_id: npt.NDArray[Any]
+    target: npt.NDArray[Any]
+    start: IntArray
+    item: npt.NDArray[Any]
+
+    @property
+    def row(self) -> IntArray:
+        """The test row of each negative."""
+        return np.repeat(np.arange(self.user_id.size), np.diff(self.start))
+
+
+def audit(
+    *,
+    negatives: Any = None,
+    test: Any = None,
+    train: Any = None,
+    counts: RankCounts | None = None,
+    scores: Any = None,
+    item_ids: Any = None,
+) -> Audit:
+    """Look for what goes wrong in sampled evaluations.
+
+    Parameters
+    ----------
+    negatives
+        Frozen negatives, or a table with user_id, item_id (the target) and negatives (a list); or
+        a mapping from models to such, which should all be the same.
+    test, train
+        Tables or pairs (user_ids, item_ids).
+    counts
+        The sampled ranks.
+    scores
+        Scores of the target (column 0) and its negatives, shape (n_rows, sample_size).
+    item_ids
+        All items of the catalogue, for the test of uniform sampling; by default those of train
+        and test.
+    """
+    found: list[Finding] = []
+    by_model = negatives if isinstance(negatives, Mapping) else {"": negatives}
+    read = {name: read_negatives(value) for name, value in by_model.items() if value is not None}
+    test_pairs = None if test is None else interactions(test, "test")
+    train_pairs = None if train is None else interactions(train, "train")
+    catalogue = _catalogue(item_ids, test_pairs, train_pairs)
+    for name, value in read.items():
+        found += _about_negatives(value, train_pairs, catalogue, f" of {name}" if name else "")
+    if len(read) > 1:
+        found.append(_same_negatives(read))
+    if test_pairs is not None:
+        found += _about_test(test_pairs, train_pairs, next(iter(read.values()), None))
+    if counts is not None:
+        found.append(_about_ranks(counts))
+    if scores is not None:
+        found += _about_scores(scores)
+    if not found:
+        raise InputError("nothing to audit; give negatives, test, counts or scores")
+    order = {"error": 0, "warning": 1, "ok": 2}
+    return Audit(tuple(sorted(found, key=lambda finding: order[finding.level])))
+
+
+def read_negatives(source: Any) -> Negatives:
+    """Negatives from frozen ones or any table of them."""
+    if isinstance(source, Negatives):
+        return source
+    table = source.to_arrow() if hasattr(source, "to_arrow") else source
+    from truerank.outcomes import tables
+
+    frame = tables.read(table)
+    columns = frame.find("user_id"), frame.find("item_id")
+    if columns[0] is None or columns[1] is None:
+        raise frame.missing("user_id and item_id")
+    lists = [np.asarray(values) for values in frame.values("negatives").tolist()]
+    length = np.array([values.size for values in lists], dtype=np.int64)
+    start = np.concatenate([[0], np.cumsum(length)])
+    item = np.concatenate(lists) if lists else np.empty(0, dtype=np.int64)
+    return Negatives(frame.values(columns[0]), frame.values(columns[1]), start, item)
+
+
+def _about_negatives(
+    negatives: Negatives,
+    train: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None,
+    catalogue: npt.NDArray[Any] | None,
+    whose: str,
+) -> Iterator[Finding]:
+    row, item = negatives.row, negatives.item
+    n_rows = negatives.user_id.size
+    length = np.diff(negatives.start)
+    sizes, users = np.unique(length, return_counts=True)
+    if sizes.size > 1:
+        common = sizes[np.argmax(users)]
+        yield Finding(
+            "warning",
+            "sizes",
+            f"{int((length != common).sum())} of {n_rows} targets{whose} have other than {common} "
+            f"negatives ({sizes[0]} to {sizes[-1]}).",
+            "Give sample_size per row; one n for all biases the correction.",
+            int((length != common).sum()),
+        )
+    codes = np.unique(np.concatenate([item, negatives.target]), return_inverse=True)[1]
+    code, target = codes[: item.size], codes[item.size :]
+    pair = row * (int(codes.max(initial=0)) + 1) + code
+    twice = int(pair.size - np.unique(pair).size)
+    yield _count(
+        twice, "warning", "duplicates",
+        f"{twice} of {item.size} negatives{whose} repeat another one of the same target.",
+        "Say replacement=True if they were drawn so; draw without replacement otherwise.",
+        f"No negative{whose} is repeated.",
+    )  # fmt: skip
+    own = int((code == target[row]).sum())
+    yield _count(
+        own, "error", "targets",
+        f"{own} targets{whose} are among their own negatives: they can only tie with themselves.",
+        "Leave the target out of the draw.",
+        f"No target{whose} is among its negatives.",
+    )  # fmt: skip
+    if train is not None:
+        seen = _among(negatives.user_id[row], item, *train)
+        yield _count(
+            seen, "error", "training-items",
+            f"{seen} of {item.size} negatives{whose} ({seen / max(item.size, 1):.1%}) are training "
+            "items of their user, which a model ranks high.",
+            "Leave training items out of the draw, and out of n_items.",
+            f"No negative{whose} is a training item of its user.",
+        )  # fmt: skip
+    if catalogue is not None and item.size:
+        yield _uniform(item, catalogue, train, whose)
+
+
+def _uniform(
+    item: npt.NDArray[Any],
+    catalogue: npt.NDArray[Any],
+    train: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None,
+    whose: str,
+) -> Finding:
+    """Chi-square of negatives against uniform, in groups of items by popularity."""
+    from scipy.stats import chi2
+
+    seen = np.isin(item, catalogue)
+    if not seen.all():
+        lost = int((~seen).sum())
+        return Finding(
+            "error",
+            "unknown-items",
+            f"{lost} negatives{whose} are no items of the catalogue.",
+            "Check that negatives and data use the same ids.",
+            lost,
+        )
+    drawn = np.bincount(np.searchsorted(catalogue, item), minlength=catalogue.size)
+    known = np.empty(0, catalogue.dtype) if train is None else train[1]
+    known = known[np.isin(known, catalogue)]
+    popularity = np.bincount(np.searchsorted(catalogue, known), minlength=catalogue.size)
+    n_groups = int(min(20, catalogue.size, item.size // 20))
+    if n_groups < 2:
+        return Finding("ok", "uniform", f"Too few negatives{whose} to tell how they were drawn.")
+    groups = np.array_split(np.argsort(-popularity, kind="stable"), n_groups)
+    observed = np.array([drawn[group].sum() for group in groups], dtype=np.float64)
+    expected = np.array([group.size for group in groups]) * item.size / catalogue.size
+    statistic = float(((observed - expected) ** 2 / expected).sum())
+    p_value = float(chi2.sf(statistic, n_groups - 1))
+    lift = observed[0] / expected[0]
+    # Popular items are left out of more pools (training items), which pulls their share down.
+    if p_value < _SIGNIFICANT and lift > 1.1:
+        return Finding(
+            "error",
+            "popularity-sampled",
+            f"Negatives{whose} are not drawn uniformly: the most popular of {n_groups} groups of "
+            f"items is drawn {lift:.1f} times too often (chi-square p = {p_value:.0e}).",
+            "No correction here holds for popularity sampling: draw negatives uniformly.",
+            int(observed[0]),
+        )
+    return Finding("ok", "uniform", f"Negatives{whose} look uniform over the catalogue.")
+
+
+def _same_negatives(read: Mapping[str, Negatives]) -> Finding:
+    (first_name, first), *others = read.items()
+    reference = _by_target(first)
+    for name, other in others:
+        mine = _by_target(other)
+        shared = reference.keys() & mine.keys()
+        differing = sum(reference[key] != mine[key] for key in shared)
+        missing = len(reference.keys() ^ mine.keys())
+        if differing or missing:
+            return Finding(
+                "warning",
+                "negatives-differ",
+                f"{first_name} and {name} met different negatives for {differing} of "
+                f"{len(shared)} shared targets"
+                + (f", and {missing} targets occur in one only." if missing else "."),
+                "Freeze the negatives so that every model meets the same: comparisons get sharper.",
+                differing + missing,
+            )
+    return Finding("ok", "negatives-differ", f"All {len(read)} models met the same negatives.")
+
+
+def _by_target(negatives: Negatives) -> dict[tuple[Any, Any], tuple[Any, ...]]:
+    pieces = np.split(negatives.item, negatives.start[1:-1])
+    keys = zip(negatives.user_id.tolist(), negatives.target.tolist(), strict=True)
+    return {key: tuple(sorted(piece.tolist())) for key, piece in zip(keys, pieces, strict=True)}
+
+
+def _about_test(
+    test: tuple[npt.NDArray[Any], npt.NDArray[Any]],
+    train: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None,
+    negatives: Negatives | None,
+) -> Iterator[Finding]:
+    user, item = test
+    if train is not None:
+        new = ~np.isin(user, train[0])
+        yield _count(
+            int(new.sum()), "warning", "unknown-users",
+            f"{int(new.sum())} test rows are of users without training data.",
+            "Their scores say nothing of personalisation; report them apart.",
+            "Every test user has training data.",
+        )  # fmt: skip
+        fresh = ~np.isin(item, train[1])
+        yield _count(
+            int(fresh.sum()), "warning", "unknown-items",
+            f"{int(fresh.sum())} targets never occur in training.",
+            "Most models rank them by chance or last; know that they are in the mean.",
+            "Every target occurs in training.",
+        )  # fmt: skip
+        both = _among(user, item, *train)
+        yield _count(
+            both, "error", "targets-in-training",
+            f"{both} targets are among their user's own training items.",
+            "Split again, or remove them from one side.",
+            "No target is a training item of its user.",
+        )  # fmt: skip
+    if negatives is not None:
+        missing = ~np.isin(user, negatives.user_id)
+        yield _count(
+            int(missing.sum()), "error", "users-without-negatives",
+            f"{int(missing.sum())} test rows are of users without negatives.",
+            "Draw negatives for them or drop them on both sides.",
+            "Every test user has negatives.",
+        )  # fmt: skip
+
+
+def _about_ranks(counts: RankCounts) -> Finding:
+    """Can the sampled ranks come from uniform draws at all? The best mixture must fit them."""
+    pooled = counts.pooled()
+    sampled = pooled.select(~pooled.is_exact)
+    if sampled is None:
+        return Finding("ok", "ranks", "All ranks are exact: nothing was sampled.")
+    support = make_support(sampled, [], "auto")
+    model = likelihood(sampled, support)
+    # The best mixture takes long to find; if a smooth one fits, there is no need to.
+    p_value = 0.0
+    best = estimators.MLE(steps=None, tolerance=1e-4)
+    for one, grid in ((estimators.Smooth(), "auto"), (best, support)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            fit = one.fit(sampled, metrics=[], support=grid, plug_in="plain")
+        assert fit.distribution is not None
+        p_value = _fits(sampled, model, fit.distribution.masses_on(support))
+        if p_value >= _SIGNIFICANT:
+            break
+    if p_value < _SIGNIFICANT:
+        return Finding(
+            "error",
+            "ranks",
+            "The sampled ranks cannot come from uniform draws of the stated size and pool: no rank "
+            f"distribution fits them (chi-square p = {p_value:.0e}).",
+            "Check sample_size and n_items, and that negatives are drawn uniformly.",
+        )
+    return Finding("ok", "ranks", "The sampled ranks are what uniform draws of this size can give.")
+
+
+def _fits(sampled: RankCounts, model: Likelihood, mass: FloatArray) -> float:
+    """The p-value of a distribution of global ranks, by chi-square over outcomes."""
+    from scipy.stats import chi2
+
+    expected = np.exp(np.log(model.matrix @ mass) + model.log_scale)
+    # Outcomes of one design are compared; designs differ in how many users chose them.
+    design = np.unique(np.stack([sampled.scheme, sampled.n_items]), axis=1, return_inverse=True)[1]
+    share = np.bincount(np.ravel(design), sampled.weight)[np.ravel(design)]
+    statistic, freedom = _misfit(sampled.weight, expected * share)
+    return float(chi2.sf(statistic, freedom)) if freedom > 0 else 1.0
+
+
+def _misfit(observed: FloatArray, expected: FloatArray) -> tuple[float, int]:
+    """Chi-square over outcomes with at least 5 expected, the others as one; degrees of freedom."""
+    large = expected >= 5
+    seen = np.append(observed[large], observed[~large].sum())
+    hoped = np.append(expected[large], max(float(observed.sum() - expected[large].sum()), 0.0))
+    keep = hoped >= 5
+    if keep.sum() < 3:
+        return 0.0, 0
+    return float(((seen - hoped)[keep] ** 2 / hoped[keep]).sum()), int(keep.sum() - 1)
+
+
+def _about_scores(scores: Any) -> Iterator[Finding]:
+    array = np.asarray(scores)
+    if array.ndim != 2 or array.shape[1] < 2 or array.dtype.kind not in "iuf":
+        raise InputError(f"scores has shape {array.shape}; expected (n_rows, sample_size) numbers")
+    finite = np.isfinite(array).all(axis=1)
+    bad = int((~finite).sum())
+    yield _count(
+        bad, "error", "not-finite",
+        f"{bad} of {array.shape[0]} rows have NaN or infinite scores.",
+        "Mend the scorer: such scores cannot be ranked.",
+        "All scores are finite.",
+    )  # fmt: skip
+    rest = array[finite]
+    constant = int((rest == rest[:, :1]).all(axis=1).sum())
+    tied = int((rest[:, 1:] == rest[:, :1]).any(axis=1).sum())
+    yield _count(
+        constant, "error", "constant",
+        f"{constant} of {array.shape[0]} rows score every item the same.",
+        "Counting ties as hits makes such a model look perfect: use ties='spread'.",
+        "No row scores every item the same.",
+    )  # fmt: skip
+    yield _count(
+        tied, "warning", "ties",
+        f"{tied} of {array.shape[0]} targets tie with a negative.",
+        "Use ties='spread'; breaking ties in the target's favour inflates every metric.",
+        "No target ties with a negative.",
+    )  # fmt: skip
+
+
+def _count(count: int, level: str, code: str, message: str, remedy: str, fine: str) -> Finding:
+    return Finding(level, code, message, remedy, count) if count else Finding("ok", code, fine)
+
+
+def _among(
+    user: npt.NDArray[Any],
+    item: npt.NDArray[Any],
+    train_user: npt.NDArray[Any],
+    train_item: npt.NDArray[Any],
+) -> int:
+    """How many (user, item) pairs are among the training pairs."""
+    users = np.unique(np.concatenate([user, train_user]), return_inverse=True)[1]
+    items = np.unique(np.concatenate([item, train_item]), return_inverse=True)[1]
+    pair = users * (int(items.max(initial=0)) + 1) + items
+    return int(np.isin(pair[: user.size], pair[user.size :]).sum())
+
+
+def _catalogue(
+    item_ids: Any, *pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None
+) -> npt.NDArray[Any] | None:
+    if item_ids is not None:
+        return np.unique(np.asarray(item_ids))
+    known: Iterable[npt.NDArray[Any]] = [pair[1] for pair in pairs if pair is not None]
+    found = list(known)
+    # Without training data the items of a test alone are no catalogue.
+    return np.unique(np.concatenate(found)) if len(found) == 2 else None

@@ -1,0 +1,1 @@
+"""Which model is better, by how much, and how sure that is."""

@@ -1,0 +1,431 @@
+"""`compare`: which of several models is better, by how much, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from truerank import _checks, estimators
+from truerank import metrics as metrics_module
+from truerank._types import FloatArray
+from truerank.errors import InputError
+from truerank.estimators import Estimator, Fit
+from truerank.estimators.support import Support
+from truerank.inference.comparing import _compared, user_sampling
+from truerank.inference.comparing._covariance import Scatter, scatter
+from truerank.inference.comparing.comparison import Comparison, Difference, Standing
+from truerank.inference.comparing.user_sampling import HypothesisTest, Sample
+from truerank.inference.intervals.error_law import ErrorLaw, Fitted, error_law, outcome_gains
+from truerank.inference.intervals.interval import (
+    MUCH,
+    SMALL,
+    Interval,
+    check_confidence,
+    check_population,
+    check_target,
+    interval_of,
+    normal_quantile,
+    reference_of,
+)
+from truerank.inference.intervals.redraw import distinct
+from truerank.metrics import Metric, MetricLike
+from truerank.outcomes.counts import RankCounts
+from truerank.outcomes.paired import PairedCounts
+from truerank.progress import Progress
+
+_WORLDS = 20_000  # draws that tell who is best
+_PROPORTIONS = ("recall", "precision")
+
+
+@dataclass(frozen=True)
+class _Model:
+    """A model's counts, fit and law of the error of one metric, in units of it per user.
+
+    ``gains`` are those of each pooled outcome, None for estimators that have none.
+    """
+
+    name: str
+    counts: RankCounts
+    fit: Fit
+    law: ErrorLaw
+    gains: FloatArray | None
+    per_user: float
+    value: float
+
+
+def compare(
+    models: Mapping[str, Any] | PairedCounts | Any,
+    metric: MetricLike = "ndcg@10",
+    *,
+    estimator: str | Estimator = "smooth",
+    confidence: float = 0.95,
+    target: str = "these-users",
+    population: float | None = None,
+    baseline: str | None = None,
+    unpaired: bool = False,
+    support: str | Support = "auto",
+    seed: int = 0,
+    progress: Progress = None,
+    **table_options: Any,
+) -> Comparison:
+    """Compare models on a global metric, from sampled or exact ranks.
+
+    Paired and on the same negatives is the protocol to prefer: what two models have in common
+    cancels. ``reduction`` of a difference shows how much of the variance that takes away.
+
+    Parameters
+    ----------
+    models
+        Name -> the ranks of each: RankCounts or what `evaluate` gives (unpaired: they do not say
+        which rank is whose), or tables or files with ``user_id`` and ``rank`` as in
+        `RankCounts.from_table` (paired by user). Or :class:`PairedCounts`, or one table or file
+        with a column ``model``.
+    metric
+        One metric, such as ``"ndcg@10"``.
+    estimator, support, seed, progress
+        As in `estimate`.
+    confidence
+        Of each interval; what is called significant is so after Holm's adjustment for all pairs.
+    target
+        ``"these-users"``: would an exact evaluation of the same users put the models in this
+        order? ``"population"``: are they so for the users that these were drawn from?
+
+        Paired, the variance of a difference for the population is that of the difference of the
+        two models' gains over users, divided by their number. For these users only what the
+        negatives add to it counts. Ranks alone do not tell how much of the gains' covariance comes
+        from shared negatives: taken as such is what users' global ranks could not cause even if
+        fully correlated. So the interval is never too narrow, but too wide if negatives were
+        shared and models are alike in part. Bias and what estimators assume are not taken to
+        cancel, except for bias that is alike.
+    population
+        The number of all users, where it is known.
+    baseline
+        Compare every model with this one alone, instead of every pair.
+    unpaired
+        Compare as if each model had users of its own. Needed where models were scored on other
+        users, pools or schemes.
+    table_options
+        For tables, as in `RankCounts.from_table`: ``n_items``, ``sample_size``, ``columns``, ...
+    """
+    (wanted, *more) = metrics_module.parse(metric)
+    if more:
+        raise InputError(f"metric is {metric!r}, which is several; compare on one at a time")
+    (found,) = compare_all(
+        models,
+        wanted,
+        estimator=estimator,
+        confidence=confidence,
+        target=target,
+        population=population,
+        baseline=baseline,
+        unpaired=unpaired,
+        support=support,
+        seed=seed,
+        progress=progress,
+        **table_options,
+    )
+    return found
+
+
+def compare_all(
+    models: Mapping[str, Any] | PairedCounts | Any,
+    metrics: MetricLike | Iterable[MetricLike],
+    *,
+    estimator: str | Estimator = "smooth",
+    confidence: float = 0.95,
+    target: str = "these-users",
+    population: float | None = None,
+    baseline: str | None = None,
+    unpaired: bool = False,
+    support: str | Support = "auto",
+    seed: int = 0,
+    progress: Progress = None,
+    fitted: Mapping[str, Fitted] | None = None,
+    **table_options: Any,
+) -> tuple[Comparison, ...]:
+    """`compare` on several metrics, each model fitted and redrawn once for all of them.
+
+    ``fitted`` may hold what is known of some models: fits by the same estimator to the same counts,
+    with all of the metrics.
+    """
+    check_target(target)
+    z = normal_quantile(0.5 + check_confidence(confidence) / 2.0)
+    chosen = estimators.get(estimator)
+    wanted = metrics_module.parse(metrics)
+    data = _compared.read(models, unpaired=unpaired, options=table_options)
+    if baseline is not None and baseline not in data.counts:
+        raise _checks.unknown("baseline", baseline, data.counts)
+    drawn = 0.0 if target == "these-users" else 1.0
+    most = max(counts.n_users for counts in data.counts.values())
+    everyone = check_population(population, most)
+    if everyone is not None:
+        drawn *= 1.0 - most / everyone
+    by_model = []
+    for name, counts in data.counts.items():
+        if counts.effective_users < 2.0:
+            raise InputError(
+                f"{name} has {counts.effective_users:.3g} users; at least 2 are needed"
+            )
+        estimators.check(wanted, chosen, counts, "plain")
+        known = (fitted or {}).get(name)
+        if known is None:
+            known = _fit(counts, chosen, wanted, support, seed, progress)
+        by_model.append(_on_each(name, counts, known, chosen, wanted, support))
+    found = []
+    for metric, models_on_it in zip(wanted, zip(*by_model, strict=True), strict=True):
+        ordered = sorted(models_on_it, key=lambda model: -model.value)
+        spread = scatter(
+            {model.name: (model.counts, model.law, model.per_user) for model in ordered},
+            data.paired,
+            {model.name: model.fit for model in ordered},
+            chosen,
+            metric,
+            support,
+            drawn,
+            seed,
+        )
+        differences = _differences(ordered, spread, z, baseline)
+        tests = _tests(ordered, data.paired, chosen, metric, support)
+        adjusted = _adjusted(differences, tests)
+        found.append(
+            Comparison(
+                metric.key,
+                estimators.describe(chosen),
+                target,
+                confidence,
+                data.paired is not None,
+                _how(data, adjusted),
+                tuple(_standings(ordered, spread, metric, adjusted, z, drawn, seed, confidence)),
+                tuple(adjusted),
+                baseline,
+            )
+        )
+    return tuple(found)
+
+
+def _fit(
+    counts: RankCounts,
+    estimator: Estimator,
+    metrics: tuple[Metric, ...],
+    support: str | Support,
+    seed: int,
+    progress: Progress,
+) -> Fitted:
+    fit = estimator.fit(counts.pooled(), metrics=metrics, support=support, plug_in="plain")
+    law = error_law(
+        counts,
+        fit,
+        reference_of(counts, fit, metrics, support),
+        estimator,
+        metrics,
+        support=support,
+        seed=seed,
+        progress=progress,
+    )
+    return Fitted(fit, law, metrics)
+
+
+def _on_each(
+    name: str,
+    counts: RankCounts,
+    fitted: Fitted,
+    estimator: Estimator,
+    metrics: Sequence[Metric],
+    support: str | Support,
+) -> list[_Model]:
+    """The model on each of the metrics."""
+    gains = outcome_gains(counts.pooled(), fitted.fit, estimator, metrics, support)
+    # Weights may sum to more than one a user (several targets): metrics are per user.
+    per_user = counts.total_weight / counts.n_users
+    return [
+        _Model(
+            name,
+            counts,
+            fitted.fit,
+            fitted.law.of([fitted.metrics.index(metric)]),
+            None if gains is None else gains[:, at],
+            per_user,
+            fitted.fit.values[metric.key] * per_user,
+        )
+        for at, metric in enumerate(metrics)
+    ]
+
+
+def _differences(
+    models: Sequence[_Model], spread: Scatter, z: float, baseline: str | None
+) -> list[Difference]:
+    """Each pair, the better first, p-values not adjusted yet."""
+    found = []
+    for (i, one), (j, two) in combinations(enumerate(models), 2):
+        if baseline is not None and baseline not in (one.name, two.name):
+            continue
+        interval = _interval_of_difference(one, two, spread.of_difference(i, j), z)
+        distance = _distance(interval, z)
+        found.append(
+            Difference(
+                one.name,
+                two.name,
+                one.value - two.value,
+                interval.low,
+                interval.high,
+                interval.std_error,
+                interval.resolvable,
+                1.0 - user_sampling.normal_p_value(distance, "greater"),
+                user_sampling.normal_p_value(distance),
+                1.0,
+                1.0,
+                spread.paired,
+                spread.reduction(i, j),
+                spread.correlation(i, j),
+            )
+        )
+    return found
+
+
+def _interval_of_difference(one: _Model, two: _Model, variance: float, z: float) -> Interval:
+    bias = float(one.law.bias[0] * one.per_user - two.law.bias[0] * two.per_user)
+    blur = float(np.hypot(one.law.blur[0] * one.per_user, two.law.blur[0] * two.per_user))
+    value, shown = one.value - two.value, float(np.sqrt(variance))
+    hidden = float(np.hypot(bias, blur))
+    size = max(abs(one.value), abs(two.value))
+    plain = hidden <= MUCH * shown + 1e-9 * size
+    total = float(np.hypot(hidden, shown))
+    # What is small against a metric may be large against a difference: it counts here.
+    std_error = shown if plain else float(np.hypot(shown, blur))
+    low, high = value - z * std_error, value + z * std_error
+    if not plain:
+        low, high = min(low, low - bias), max(high, high - bias)
+    return Interval(low, high, std_error, total, plain or total <= SMALL * size)
+
+
+def _distance(interval: Interval, z: float) -> float:
+    """Standard errors from 0 to the nearest that the difference is without them."""
+    low = interval.low + z * interval.std_error
+    high = interval.high - z * interval.std_error
+    nearest = low if low > 0.0 else min(high, 0.0)
+    if interval.std_error > 0.0:
+        return nearest / interval.std_error
+    return float(np.sign(nearest)) * np.inf if nearest else 0.0
+
+
+def _adjusted(
+    differences: Sequence[Difference], tests: Mapping[tuple[str, str], tuple[HypothesisTest, ...]]
+) -> list[Difference]:
+    p = [one.p_value for one in differences]
+    return [
+        replace(
+            one,
+            p_bonferroni=float(many),
+            p_holm=float(stepped),
+            tests=tests.get((one.model, one.other), ()),
+        )
+        for one, many, stepped in zip(
+            differences, user_sampling.bonferroni(p), user_sampling.holm(p), strict=True
+        )
+    ]
+
+
+def _tests(
+    models: Sequence[_Model],
+    paired: PairedCounts | None,
+    estimator: Estimator,
+    metric: Metric,
+    support: str | Support,
+) -> dict[tuple[str, str], tuple[HypothesisTest, ...]]:
+    """The tests of LJ24 section 7.2 for each pair, on gains per user."""
+    samples = []
+    for model in models:
+        if model.gains is None:
+            return {}
+        pooled = model.counts.pooled()
+        weight = pooled.weight * (pooled.effective_users / pooled.total_weight)
+        samples.append(Sample.of(model.gains * model.per_user, weight))
+    of_two = user_sampling.z_test if metric.name in _PROPORTIONS else user_sampling.t_test
+    found: dict[tuple[str, str], tuple[HypothesisTest, ...]] = {
+        (models[i].name, models[j].name): (of_two(samples[i], samples[j]),)
+        for i, j in combinations(range(len(models)), 2)
+    }
+    if paired is None:
+        return found
+    weight = paired.weight * (paired.effective_users / paired.weight.sum())
+    common = _common_gains(models, paired, estimator, metric, support)
+    for one, two in found:
+        off = np.round(common[one] - common[two], 9)  # rounding errors would break ties
+        found[one, two] += (
+            user_sampling.sign_test(off, weight),
+            user_sampling.wilcoxon_test(off, weight),
+        )
+    return found
+
+
+def _common_gains(
+    models: Sequence[_Model],
+    paired: PairedCounts,
+    estimator: Estimator,
+    metric: Metric,
+    support: str | Support,
+) -> dict[str, Any]:
+    """Gains in each joint outcome by one fit of all models: equal models are exchangeable then."""
+    counts = [model.counts for model in models]
+    together = sum(counts[1:], counts[0]).pooled()
+    fit = estimator.fit(together, metrics=[metric], support=support, plug_in="plain")
+    found = {}
+    for model in models:
+        outcomes, row = distinct(paired.schemes, paired.outcomes(model.name))
+        gains = outcome_gains(outcomes, fit, estimator, [metric], support)
+        assert gains is not None
+        found[model.name] = gains[row, 0] * model.per_user
+    return found
+
+
+def _standings(
+    models: Sequence[_Model],
+    spread: Scatter,
+    metric: Metric,
+    differences: Sequence[Difference],
+    z: float,
+    drawn: float,
+    seed: int,
+    confidence: float,
+) -> Iterator[Standing]:
+    chance = spread.best([model.value for model in models], _WORLDS, seed)
+    for i, model in enumerate(models):
+        own = interval_of(model.fit.values[metric.key], model.law, 0, z, drawn, metric)
+        own = own.scaled(model.per_user)
+        sure = [one for one in differences if one.p_holm < 1.0 - confidence]
+        above = sum(one.other == model.name for one in sure)
+        below = sum(one.model == model.name for one in sure)
+        yield Standing(
+            model.name,
+            model.value,
+            own.low,
+            own.high,
+            own.std_error,
+            own.resolvable,
+            i + 1,
+            1 + above,
+            len(models) - below,
+            float(chance[i]),
+        )
+
+
+def _how(data: _compared.Compared, differences: Sequence[Difference]) -> str:
+    """Whether users were paired, why or why not, and what it was worth."""
+    if data.paired is None:
+        return f"Unpaired: {data.why}."
+    said = f"Paired: the same {data.paired.n_users:,.6g} users for every model"
+    cuts = [one.reduction for one in differences if one.reduction is not None]
+    if not cuts:
+        return f"{said}."
+    if not any(cuts):
+        return (
+            f"{said}; for these users that narrows nothing: ranks do not tell how much of what "
+            "models have in common comes from shared negatives."
+        )
+    low, high = (round(100 * share) for share in (min(cuts), max(cuts)))
+    share = f"{low} %" if low == high else f"{low} to {high} %"
+    return f"{said}, which takes {share} off the variance of differences."

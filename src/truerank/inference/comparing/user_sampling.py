@@ -1,0 +1,297 @@
+"""Statistics of a sample of users (LJ24 section 7): how many are needed, and tests between models.
+
+Tests work on gains per user, whose mean is the metric: for recall on exact ranks these are 0 and 1,
+and the tests are those of proportions; on sampled ranks they are the gains of an estimator, which
+spread more, and the same formulas take their variance instead of p (1 - p). All tests answer for
+the population that users are drawn from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from truerank import _checks
+from truerank._types import FloatArray
+from truerank.errors import InputError
+from truerank.inference.intervals.interval import check_confidence, normal_quantile
+
+ALTERNATIVES = ("two-sided", "less", "greater")
+
+# -- how many users ---------------------------------------------------------------------------
+
+
+def users_needed(
+    error: float,
+    *,
+    p: float = 0.5,
+    variance: float | None = None,
+    confidence: float = 0.95,
+    population: float | None = None,
+    comparison: bool = False,
+    n_statements: int = 1,
+) -> float:
+    """Users for an absolute margin of ``error``, not rounded up.
+
+    1,067.07 for 3 %, 9,603.6 for 1 % at ``p`` = 0.5 and 95 % (LJ24 eq. 46 and 47).
+
+    Parameters
+    ----------
+    p, variance
+        The recall that is expected, 0.5 being the worst; or the variance of any metric's gains
+        over users, in place of p (1 - p).
+    population
+        How many users there are in all, where that is known: the finite-population correction.
+    comparison
+        For the difference of two models, each on users of its own (LJ24 eq. 52): twice as many,
+        and that for each model.
+    n_statements
+        How many such statements are to hold at once (Bonferroni).
+    """
+    error = _checks.real(error, "error", low=0.0, open_low=True)
+    if variance is None:
+        p = _checks.real(p, "p", low=0.0, high=1.0)
+        variance = p * (1.0 - p)
+    variance = _checks.real(variance, "variance", low=0.0)
+    chance = _chance_of_error(confidence, n_statements)
+    needed = variance * (normal_quantile(1.0 - chance / 2.0) / error) ** 2  # LJ24 eq. 46
+    return finite_population(2.0 * needed if comparison else needed, population)
+
+
+def hoeffding_users(
+    error: float,
+    *,
+    spread: float = 1.0,
+    confidence: float = 0.95,
+    population: float | None = None,
+    comparison: bool = False,
+    n_statements: int = 1,
+) -> float:
+    """Users for a margin of ``error`` whatever the distribution of gains in a range of ``spread``.
+
+    From LJ24 eq. 48; options as in :func:`users_needed`. More than the normal approximation asks
+    for, and sure at any number of users.
+    """
+    error = _checks.real(error, "error", low=0.0, open_low=True) / _checks.real(
+        spread, "spread", low=0.0, open_low=True
+    )
+    chance = _chance_of_error(confidence, n_statements)
+    needed = float(np.log(2.0 / chance)) / (2.0 * error**2)
+    return finite_population(2.0 * needed if comparison else needed, population)
+
+
+def hoeffding_chance(n_users: float, error: float, *, spread: float = 1.0) -> float:
+    """The most that the chance of an error of at least ``error`` can be (LJ24 eq. 48)."""
+    n_users = _checks.real(n_users, "n_users", low=0.0, open_low=True)
+    error = _checks.real(error, "error", low=0.0)
+    spread = _checks.real(spread, "spread", low=0.0, open_low=True)
+    return float(min(1.0, 2.0 * np.exp(-2.0 * n_users * (error / spread) ** 2)))
+
+
+def finite_population(n_users: float, population: float | None) -> float:
+    """Users needed out of ``population`` where ``n_users`` would be out of endlessly many."""
+    if population is None:
+        return float(n_users)
+    population = _checks.real(population, "population", low=0.0, open_low=True)
+    return float(n_users / (1.0 + n_users / population))
+
+
+def _chance_of_error(confidence: float, n_statements: int) -> float:
+    n_statements = _checks.integer(n_statements, "n_statements", low=1)
+    return (1.0 - check_confidence(confidence)) / n_statements
+
+
+# -- tests ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Gains over users: their mean, variance (divided by n, not n - 1) and number of users."""
+
+    mean: float
+    variance: float
+    n_users: float
+
+    @classmethod
+    def of(cls, gains: Any, weights: Any = None) -> Sample:
+        """From one gain a user, or from distinct gains and how many users have each."""
+        gain, weight = _weighted(gains, weights)
+        total = float(weight.sum())
+        mean = float(weight @ gain) / total
+        return cls(mean, float(weight @ (gain - mean) ** 2) / total, total)
+
+    @classmethod
+    def proportion(cls, p: float, n_users: float) -> Sample:
+        """Of ``n_users``, the share ``p`` are hits."""
+        p = _checks.real(p, "p", low=0.0, high=1.0)
+        return cls(p, p * (1.0 - p), _checks.real(n_users, "n_users", low=0.0, open_low=True))
+
+
+@dataclass(frozen=True)
+class HypothesisTest:
+    """A test of the first model's metric being that of the second.
+
+    ``difference`` is first less second (for the sign and Wilcoxon tests: mean of the differences),
+    ``alternative`` what is held against equality: ``"less"`` is LJ24's, first below second.
+    """
+
+    name: str
+    statistic: float
+    p_value: float
+    difference: float
+    alternative: str = "two-sided"
+
+
+def z_test(first: Sample, second: Sample, *, alternative: str = "two-sided") -> HypothesisTest:
+    """Two-sample z-test with pooled variance, for recall (LJ24 eq. 49 and 50).
+
+    For proportions the pooled variance is p (1 - p) at the pooled p.
+    """
+    total = first.n_users + second.n_users
+    mean = (first.n_users * first.mean + second.n_users * second.mean) / total
+    pooled = sum(s.n_users * (s.variance + (s.mean - mean) ** 2) for s in (first, second)) / total
+    error = np.sqrt(pooled * (1.0 / first.n_users + 1.0 / second.n_users))
+    z = _ratio(first.mean - second.mean, error)
+    return HypothesisTest(
+        "two-sample z", z, normal_p_value(z, alternative), first.mean - second.mean, alternative
+    )
+
+
+def t_test(first: Sample, second: Sample, *, alternative: str = "two-sided") -> HypothesisTest:
+    """Two-sample t-test without equal variances (Welch), for ndcg, ap and the like."""
+    from scipy.special import stdtr
+
+    for sample in (first, second):
+        if sample.n_users <= 1.0:
+            raise InputError(f"n_users is {sample.n_users:g}; a t-test needs at least 2 users")
+    parts = [sample.variance / (sample.n_users - 1.0) for sample in (first, second)]
+    t = _ratio(first.mean - second.mean, np.sqrt(sum(parts)))
+    if not np.isfinite(t) or t == 0.0:
+        p_value = normal_p_value(t, alternative)
+    else:
+        freedom = sum(parts) ** 2 / (
+            parts[0] ** 2 / (first.n_users - 1.0) + parts[1] ** 2 / (second.n_users - 1.0)
+        )
+        p_value = _tail(lambda x: float(stdtr(freedom, x)), t, alternative)
+    return HypothesisTest("two-sample t (Welch)", t, p_value, first.mean - second.mean, alternative)
+
+
+def difference_interval(
+    first: Sample, second: Sample, *, confidence: float = 0.95
+) -> tuple[float, float]:
+    """Interval for the difference of two independent samples (LJ24 eq. 51)."""
+    z = normal_quantile(0.5 + check_confidence(confidence) / 2.0)
+    half = z * np.sqrt(first.variance / first.n_users + second.variance / second.n_users)
+    difference = first.mean - second.mean
+    return float(difference - half), float(difference + half)
+
+
+def sign_test(
+    differences: Any, weights: Any = None, *, alternative: str = "two-sided"
+) -> HypothesisTest:
+    """Sign test of paired users: of those whose gains differ, is either model ahead for more?
+
+    ``differences`` of gains, first less second, one a user, or distinct ones and how many users
+    have each. Exact (binomial); the statistic is the share of users for whom the first leads.
+    """
+    from scipy.special import betainc
+
+    _check_alternative(alternative)
+    difference, weight = _weighted(differences, weights)
+    ahead, behind = float(weight[difference > 0].sum()), float(weight[difference < 0].sum())
+    n, mean = ahead + behind, float(weight @ difference / weight.sum())
+    if not n:
+        return HypothesisTest("sign", 0.5, 1.0, mean, alternative)
+    # P(X >= k) for X ~ Binomial(n, 1/2) is an incomplete beta; so fractions of users work too.
+    above = 1.0 if not ahead else float(betainc(ahead, behind + 1.0, 0.5))
+    below = 1.0 if not behind else float(betainc(behind, ahead + 1.0, 0.5))
+    two_sided = min(1.0, 2.0 * min(above, below))
+    p_value = {"greater": above, "less": below, "two-sided": two_sided}[alternative]
+    return HypothesisTest("sign", ahead / n, p_value, mean, alternative)
+
+
+def wilcoxon_test(
+    differences: Any, weights: Any = None, *, alternative: str = "two-sided"
+) -> HypothesisTest:
+    """Wilcoxon's signed-rank test of paired users, arguments as in :func:`sign_test`.
+
+    By the normal approximation with ties; users without a difference are left out. The statistic
+    is the sum of the ranks of positive differences.
+    """
+    difference, weight = _weighted(differences, weights)
+    mean = float(weight @ difference / weight.sum())
+    unequal = difference != 0
+    size, at = np.unique(np.abs(difference[unequal]), return_inverse=True)
+    tied = np.bincount(at, weight[unequal], minlength=size.size)
+    rank = np.cumsum(tied) - (tied - 1.0) / 2.0  # mean of the tied ranks
+    n = float(tied.sum())
+    if not n:
+        return HypothesisTest("Wilcoxon signed-rank", 0.0, 1.0, mean, alternative)
+    positive = float((weight[unequal] * rank[at])[difference[unequal] > 0].sum())
+    variance = n * (n + 1.0) * (2.0 * n + 1.0) / 24.0 - float((tied**3 - tied).sum()) / 48.0
+    z = _ratio(positive - n * (n + 1.0) / 4.0, np.sqrt(variance))
+    p_value = normal_p_value(z, alternative)
+    return HypothesisTest("Wilcoxon signed-rank", positive, p_value, mean, alternative)
+
+
+def bonferroni(p_values: Any) -> FloatArray:
+    """p-values times their number: the chance that any of true hypotheses is rejected is kept."""
+    p = _p_values(p_values)
+    return np.minimum(p * p.size, 1.0)
+
+
+def holm(p_values: Any) -> FloatArray:
+    """Holm's step-down adjustment: keeps what Bonferroni keeps, and never rejects less."""
+    p = _p_values(p_values)
+    order = np.argsort(p, kind="stable")
+    stepped = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
+    adjusted = np.empty(p.size)
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return adjusted
+
+
+def normal_p_value(z: float, alternative: str = "two-sided") -> float:
+    """The chance of a standard normal variable at least as far out as ``z``."""
+    from scipy.special import ndtr
+
+    return _tail(lambda x: float(ndtr(x)), z, alternative)
+
+
+def _tail(cdf: Any, statistic: float, alternative: str) -> float:
+    """Of a symmetric distribution."""
+    _check_alternative(alternative)
+    if alternative == "two-sided":
+        return min(1.0, 2.0 * float(cdf(-abs(statistic))))
+    return float(cdf(statistic if alternative == "less" else -statistic))
+
+
+def _ratio(difference: float, error: Any) -> float:
+    """A difference in standard errors; without any error it is beyond doubt, or none."""
+    if error > 0:
+        return float(difference / error)
+    return float(np.sign(difference)) * np.inf if difference else 0.0
+
+
+def _check_alternative(alternative: str) -> None:
+    if alternative not in ALTERNATIVES:
+        raise _checks.unknown("alternative", alternative, ALTERNATIVES)
+
+
+def _weighted(values: Any, weights: Any) -> tuple[FloatArray, FloatArray]:
+    value = _checks.numeric(values, "gains")
+    weight = np.ones(value.size) if weights is None else _checks.numeric(weights, "weights")
+    if weight.size != value.size:
+        raise InputError(f"weights has {weight.size} values; there are {value.size} gains")
+    if (weight < 0).any() or not weight.any():
+        raise InputError("weights must be at least 0, and not all of them 0")
+    return value, weight
+
+
+def _p_values(p_values: Any) -> FloatArray:
+    p = _checks.numeric(p_values, "p_values")
+    if ((p < 0) | (p > 1)).any():
+        row = int(np.argmax((p < 0) | (p > 1)))
+        raise InputError(f"p_values is {p[row]:g} at row {row}; it must be from 0 to 1")
+    return p

@@ -1,0 +1,280 @@
+"""Curves of estimates: metrics at every K and the distribution of global ranks, with bands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from truerank import _checks, estimators, mapping
+from truerank import metrics as metrics_module
+from truerank._types import FloatArray, IntArray
+from truerank.errors import InputError
+from truerank.estimators import Estimator
+from truerank.inference.estimates import DEFAULT_ESTIMATOR, Estimates, estimate
+from truerank.metrics import Metric, MetricLike
+from truerank.outcomes.counts import RankCounts
+
+LARGEST = 200  # K of curves unless said
+_STEP = 1.3  # between the K at which intervals are found, and between cells of ranks
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A metric at cut-offs ``k``; all arrays are of shape (n_cuts,).
+
+    ``low``, ``high`` and ``total_error`` are None without intervals.
+    """
+
+    metric: str
+    k: IntArray
+    value: FloatArray
+    naive: FloatArray
+    low: FloatArray | None = None
+    high: FloatArray | None = None
+    total_error: FloatArray | None = None
+    resolvable: npt.NDArray[np.bool_] | None = None
+
+    def resolved_from(self, error: float = 0.05) -> int | None:
+        """The smallest K from which on the total error is within ``error`` of the value.
+
+        None if the last is not, or without intervals.
+        """
+        if self.total_error is None:
+            return None
+        bad = np.flatnonzero(self.total_error > error * np.abs(self.value))
+        first = int(bad.max(initial=-1)) + 1
+        return int(self.k[first]) if first < self.k.size else None
+
+
+@dataclass(frozen=True)
+class RankCurve:
+    """The distribution of global ranks in cells: ranks ``upto[i-1]`` + 1 to ``upto[i]``.
+
+    ``mass`` is the share of users in a cell, ``cdf`` that of all up to its end; arrays of shape
+    (n_cells,). Ends of intervals are None without them.
+    """
+
+    upto: IntArray
+    mass: FloatArray
+    cdf: FloatArray
+    mass_low: FloatArray | None = None
+    mass_high: FloatArray | None = None
+    cdf_low: FloatArray | None = None
+    cdf_high: FloatArray | None = None
+
+    @property
+    def above(self) -> IntArray:
+        """The last rank before each cell."""
+        return np.concatenate([[0], self.upto[:-1]])
+
+    @property
+    def width(self) -> IntArray:
+        """Ranks in each cell."""
+        return self.upto - self.above
+
+    @property
+    def middle(self) -> FloatArray:
+        """The geometric mean of the first and the last rank of each cell."""
+        return np.asarray(np.sqrt((self.above + 1.0) * self.upto))
+
+    def density(self, mass: FloatArray | None) -> FloatArray | None:
+        """Masses of the cells (or ends of their intervals) per rank; None stays None."""
+        return None if mass is None else np.asarray(mass / self.width)
+
+
+@dataclass(frozen=True)
+class Curves(Mapping[str, Curve]):
+    """Curves by the name of the metric; the distribution of ranks; single metrics beside them.
+
+    ``ranks`` is None for estimators without a distribution or if not asked for.
+    """
+
+    by_name: Mapping[str, Curve]
+    ranks: RankCurve | None
+    points: Estimates
+
+    def __getitem__(self, name: str) -> Curve:
+        return self.by_name[name]
+
+    def __iter__(self) -> Any:
+        return iter(self.by_name)
+
+    def __len__(self) -> int:
+        return len(self.by_name)
+
+
+def curves(
+    estimates: Estimates,
+    names: MetricLike | Iterable[MetricLike] = ("recall", "ndcg"),
+    *,
+    largest: int = LARGEST,
+    ranks: bool = False,
+    also: Iterable[MetricLike] = (),
+) -> Curves:
+    """Metrics at K = 1 to ``largest``, by the estimator, counts and options of ``estimates``.
+
+    All come from one fit and all intervals from one set of redrawn evaluations. Intervals are found
+    at those K of ``also`` and at K that grow by 30 %; their distance from the value is read between
+    these in log K.
+
+    Parameters
+    ----------
+    names
+        Metrics without a cut-off, such as ``"recall"``.
+    largest
+        The largest K; no more than the largest pool is looked at.
+    ranks
+        Whether to find the distribution of global ranks, too.
+    also
+        Single metrics to find beside them, in ``points``.
+    """
+    return curves_of(
+        estimates.counts,
+        names,
+        estimator=estimates.estimator,
+        largest=largest,
+        ranks=ranks,
+        also=also,
+        **estimates.options,
+    )
+
+
+def curves_of(
+    counts: RankCounts,
+    names: MetricLike | Iterable[MetricLike] = ("recall", "ndcg"),
+    *,
+    estimator: str | Estimator = DEFAULT_ESTIMATOR,
+    largest: int = LARGEST,
+    ranks: bool = False,
+    also: Iterable[MetricLike] = (),
+    **options: Any,
+) -> Curves:
+    """`curves` of counts that were not estimated yet; options as in `estimate`."""
+    chosen = estimators.get(estimator)
+    last = int(min(_checks.integer(largest, "largest", low=1), counts.n_items.max()))
+    cuts = np.arange(1, last + 1)
+    named = tuple(dict.fromkeys(one.name for one in metrics_module.parse(names, k=last)))
+    for metric in metrics_module.parse(names, k=last):
+        if metric.depends_on_pool or metric.function or not chosen.supports(metric):
+            raise InputError(f"{metric.name} has no curve by estimator {chosen.name!r}")
+    more = metrics_module.parse(also) if tuple(also) else ()
+    ends = _cells(int(counts.n_items.max()))
+    shown = _shown(ends, last, more)
+    of_ranks: list[Metric] = []
+    if ranks and chosen.supports(metrics_module.share(0, 1)):
+        above = np.concatenate([[0], ends[:-1]]).tolist()
+        cells = [metrics_module.share(a, b) for a, b in zip(above, ends.tolist(), strict=True)]
+        of_ranks = [*cells, *(Metric("recall", int(end)) for end in ends)]
+    every = [Metric(name, int(cut)) for name in named for cut in cuts]
+    found = estimate(counts, dict.fromkeys([*every, *more, *of_ranks]), estimator=chosen, **options)
+    if found.distribution is None:
+        of_ranks = []
+    wanted = [Metric(name, int(cut)) for name in named for cut in shown]
+    points = found.with_intervals_of([*wanted, *more, *of_ranks])
+    return Curves(
+        {name: _curve(name, cuts, shown, points) for name in named},
+        _rank_curve(ends, of_ranks[: ends.size], points) if of_ranks else None,
+        points,
+    )
+
+
+def curve(estimates: Estimates, name: MetricLike = "recall", *, largest: int = LARGEST) -> Curve:
+    """One metric at K = 1 to ``largest``; see `curves`."""
+    (found,) = curves(estimates, name, largest=largest).values()
+    return found
+
+
+def rank_curve(estimates: Estimates) -> RankCurve:
+    """The distribution of global ranks with intervals, in cells of growing width."""
+    found = curves(estimates, "recall", largest=1, ranks=True).ranks
+    if found is None:
+        raise InputError(f"estimator {estimates.estimator.name!r} has no distribution of ranks")
+    return found
+
+
+@dataclass(frozen=True)
+class MappedCurve:
+    """Sampled recall@k, and the global cut-off f(k) that it stands for; shape (sample_size,)."""
+
+    mapping: str
+    sample_size: int
+    k: IntArray
+    global_k: FloatArray
+    recall: FloatArray
+
+
+def mapped_curve(counts: RankCounts, name: str = "beta(0.5)") -> MappedCurve | None:
+    """The sampled recall curve with each k taken to f(k), for the mean pool.
+
+    Of adaptive samples, that of the first size, with which all users began. None where there is no
+    one size that all users have, or where samples are the whole pools.
+    """
+    first = counts.first_samples()
+    if first is None or first.is_exact.any() or np.unique(first.sample_size).size > 1:
+        return None
+    size = int(first.sample_size[0])
+    k = np.arange(1, size + 1)
+    pool = round(float(first.weight @ first.n_items) / first.total_weight)
+    f = mapping.get(name, first)(k, n_items=pool, sample_size=size)
+    found = estimate(first, "recall", k=k.tolist(), estimator="naive", confidence=None)
+    recall = np.array([found[f"recall@{cut}"].value for cut in k])
+    return MappedCurve(name, size, k, np.asarray(f, dtype=np.float64), recall)
+
+
+def _shown(ends: IntArray, largest: int, more: Sequence[Metric]) -> IntArray:
+    """The K at which intervals are found."""
+    wanted = [1, largest, *ends[ends <= largest].tolist()]
+    wanted += [metric.k for metric in more if metric.k is not None and metric.k <= largest]
+    return np.unique(np.array(wanted, dtype=np.int64))
+
+
+def _cells(n_items: int) -> IntArray:
+    """The last rank of each cell of ranks, the first cells being of one rank each."""
+    ends = [1]
+    while ends[-1] < n_items:
+        ends.append(min(max(ends[-1] + 1, round(_STEP * ends[-1])), n_items))
+    return np.array(ends, dtype=np.int64)
+
+
+def _curve(name: str, cuts: IntArray, shown: IntArray, points: Estimates) -> Curve:
+    """The values at ``cuts``, with the intervals at ``shown`` read between."""
+    value = np.array([points[f"{name}@{cut}"].value for cut in cuts])
+    naive = np.array([points[f"{name}@{cut}"].naive for cut in cuts])
+    found = [points[f"{name}@{cut}"] for cut in shown]
+    if found[0].low is None:
+        return Curve(name, cuts, value, naive)
+
+    def between(parts: Iterable[Any]) -> FloatArray:
+        ends = np.array(list(parts), dtype=np.float64)
+        return np.asarray(np.interp(np.log(cuts), np.log(shown), ends))
+
+    low = value - between(one.value - (one.low or 0.0) for one in found)
+    high = value + between((one.high or 0.0) - one.value for one in found)
+    error = between(one.total_error for one in found)
+    nearest = np.abs(np.log(cuts)[:, None] - np.log(shown)).argmin(axis=1)
+    resolvable = np.array([bool(one.resolvable) for one in found])[nearest]
+    inside = np.where(value >= 0.0, 0.0, -np.inf)  # linear estimators may stray
+    return Curve(name, cuts, value, naive, np.maximum(low, inside), high, error, resolvable)
+
+
+def _rank_curve(ends: IntArray, cells: Sequence[Metric], points: Estimates) -> RankCurve:
+    mass = [points[cell] for cell in cells]
+    cdf = [points[f"recall@{end}"] for end in ends]
+    value = np.array([one.value for one in mass])
+    of_cdf = np.array([one.value for one in cdf])
+    if mass[0].low is None:
+        return RankCurve(ends, value, of_cdf)
+    low = np.array([one.low for one in mass], dtype=np.float64)
+    return RankCurve(
+        ends,
+        value,
+        of_cdf,
+        np.where(value >= 0.0, np.maximum(low, 0.0), low),
+        np.array([one.high for one in mass], dtype=np.float64),
+        np.array([one.low for one in cdf], dtype=np.float64),
+        np.array([one.high for one in cdf], dtype=np.float64),
+    )

@@ -1,0 +1,1 @@
+"""How far an estimate may be off: the law of its error, and intervals from it."""

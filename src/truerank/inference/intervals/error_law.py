@@ -1,0 +1,244 @@
+"""The law of an estimate's error: what redrawn negatives show of it, and what they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from truerank import progress as _progress
+from truerank._types import FloatArray
+from truerank.estimators import Estimator, Fit
+from truerank.estimators.support import Support
+from truerank.inference.intervals.redraw import Posterior, Users, distinct, occurrences
+from truerank.metrics import Metric
+from truerank.outcomes.counts import RankCounts
+from truerank.progress import Progress
+
+REFITS = 500
+_WORLDS = 20  # sets of global ranks among the refits
+_LEAST_USERS = 2000  # whose moments are taken: few users are drawn several times over
+_TIMES = 8  # redraws that tell a mean gain from its variance
+
+
+@dataclass(frozen=True)
+class ErrorLaw:
+    """Errors of mean gains, arrays of shape (n_metrics,).
+
+    Attributes
+    ----------
+    negatives
+        Standard deviation of the estimate over redraws of the negatives, the users' global ranks
+        being what they are.
+    bias
+        Mean of the error, as far as it is clear.
+    blur
+        Standard deviation of the rest of the error, which no redraw of the negatives shows: the
+        estimate does not see the very ranks of these users and takes those of their like; with a
+        posterior, all that it leaves open of the rank distribution.
+    users
+        Standard deviation of the estimate's mean over redraws of the users.
+    """
+
+    negatives: FloatArray
+    bias: FloatArray
+    blur: FloatArray
+    users: FloatArray
+
+    @property
+    def total(self) -> FloatArray:
+        """Root mean squared error for these users."""
+        return np.sqrt(self.negatives**2 + self.bias**2 + self.blur**2)
+
+    def of(self, at: Sequence[int]) -> ErrorLaw:
+        """The law of some of the metrics alone."""
+        at = list(at)
+        return ErrorLaw(self.negatives[at], self.bias[at], self.blur[at], self.users[at])
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A fit of some metrics and the law of its errors."""
+
+    fit: Fit
+    law: ErrorLaw
+    metrics: tuple[Metric, ...]
+
+
+def error_law(
+    counts: RankCounts,
+    fit: Fit,
+    reference: Fit,
+    estimator: Estimator,
+    metrics: Sequence[Metric],
+    *,
+    support: str | Support = "auto",
+    plug_in: str = "plain",
+    gains: bool = True,
+    repeats: int = REFITS,
+    seed: int = 0,
+    progress: Progress = None,
+) -> ErrorLaw:
+    """The law of the error of ``fit``, by ``estimator`` of ``counts``.
+
+    Ranks are taken to follow ``reference``, a fit with a posterior; it may be the same.
+
+    Estimators that are a mean of gains per outcome, or nearly so, need a single set of redrawn
+    users; of others ``repeats`` redrawn tables are fitted anew (``gains=False`` does so for all).
+    """
+    rng = np.random.default_rng(seed)
+    pooled = counts.pooled()
+    assert reference.distribution is not None
+    assert reference.posterior is not None
+    posterior = Posterior(pooled, reference.distribution)
+    found = None
+    if gains:
+        found = _of_gains(posterior, fit, estimator, metrics, support, rng)
+    if found is None:
+        found = _of_refits(posterior, estimator, metrics, support, plug_in, repeats, rng, progress)
+    known = np.diag(reference.posterior.covariance(metrics))
+    unseen = np.sqrt(np.maximum(known - found.negatives**2, 0.0))
+    found = replace(found, blur=np.maximum(found.blur, unseen))
+    if fit.posterior is not None:  # what its prior pulls towards is in the posterior
+        found = replace(found, bias=np.zeros(len(metrics)))
+    if counts.replicate.any():
+        excess = _shared(counts, fit, estimator, metrics, support, plug_in)
+        found = replace(found, negatives=np.sqrt(found.negatives**2 + excess))
+    return found
+
+
+def outcome_gains(
+    outcomes: RankCounts,
+    fit: Fit,
+    estimator: Estimator,
+    metrics: Sequence[Metric],
+    support: str | Support,
+) -> FloatArray | None:
+    """Gains whose mean over users is the estimate, at least to first order; None without."""
+    if fit.posterior is not None:
+        return fit.posterior.gains(outcomes, metrics)
+    return estimator.gains(outcomes, metrics=metrics, support=support)
+
+
+def _of_gains(
+    posterior: Posterior,
+    fit: Fit,
+    estimator: Estimator,
+    metrics: Sequence[Metric],
+    support: str | Support,
+    rng: np.random.Generator,
+) -> ErrorLaw | None:
+    """By the moments of gains over users and over redraws of each of them."""
+    copies = -(-_LEAST_USERS // posterior.n_users)
+    users = posterior.draw(rng, copies=copies)
+    drawn = np.stack([users.evaluate(rng) for _ in range(_TIMES)], axis=1)
+    outcomes, row = distinct(users.schemes, drawn.reshape(4, -1))
+    gains = outcome_gains(outcomes, fit, estimator, metrics, support)
+    if gains is None:
+        return None
+    row = row.reshape(_TIMES, -1)
+    parts = []
+    for at, metric in enumerate(metrics):
+        gain = gains[row, at]  # (times, n_users)
+        mean, within = gain.mean(axis=0), gain.var(axis=0, ddof=1)
+        noise = within.mean() / _TIMES  # of the means themselves
+        off = mean - metric.gain(users.global_rank, users.n_items)
+        parts.append((off.mean(), within.mean(), off.var(ddof=1) - noise, mean.var(ddof=1) - noise))
+    bias, *variances = np.array(parts).T
+    return _law(bias, variances, posterior.n_users * posterior.scale)
+
+
+def _law(bias: FloatArray, variances: Sequence[FloatArray], n_users: float) -> ErrorLaw:
+    """From variances by negatives, ranks and users, of one user."""
+    negatives, ranks, of_users = np.maximum(variances, 0.0) / n_users
+    # A bias smaller than what the ranks drawn may feign is none that is known of.
+    clear = np.where(bias**2 > 4.0 * ranks, bias, 0.0)
+    return ErrorLaw(np.sqrt(negatives), clear, np.sqrt(ranks), np.sqrt(of_users))
+
+
+def _of_refits(
+    posterior: Posterior,
+    estimator: Estimator,
+    metrics: Sequence[Metric],
+    support: str | Support,
+    plug_in: str,
+    repeats: int,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> ErrorLaw:
+    """By fitting redrawn evaluations: of fixed users for the error, of new ones for the users."""
+    times = max(2, repeats // _WORLDS)
+
+    def values(users: list[Users], each: int) -> FloatArray:
+        """Estimates of evaluations of these users, (len(users), each, n_metrics)."""
+        drawn = [people.evaluate(rng) for people in users for _ in range(each)]
+        outcomes, row = distinct(users[0].schemes, np.concatenate(drawn, axis=1))
+        table = np.repeat(np.arange(len(drawn)), users[0].n_users)
+        weight = occurrences(table, row, (len(drawn), outcomes.n_outcomes))
+        found = estimator.refit(outcomes, weight, metrics=metrics, support=support, plug_in=plug_in)
+        return found.reshape(len(users), each, -1)
+
+    errors, fresh = [], []
+    with _progress.reporting(progress, 2 * times * _WORLDS, "redrawing") as advance:
+        for _ in range(_WORLDS):
+            users = posterior.draw(rng)
+            errors.append(values([users], times)[0] - users.gains(metrics).mean(axis=0))
+            advance(times)
+            new = [posterior.draw(rng, resample=True) for _ in range(times)]
+            fresh.append(values(new, 1)[:, 0])
+            advance(times)
+    error = np.stack(errors)  # (worlds, times, n_metrics)
+    negatives = error.var(axis=1, ddof=1).mean(axis=0)
+    ranks = error.mean(axis=1).var(axis=0, ddof=1) - negatives / times
+    total = np.concatenate(fresh).var(axis=0, ddof=1)
+    return _law(error.mean(axis=(0, 1)), [negatives, ranks, total - negatives], posterior.scale)
+
+
+def _shared(
+    counts: RankCounts,
+    fit: Fit,
+    estimator: Estimator,
+    metrics: Sequence[Metric],
+    support: str | Support,
+    plug_in: str,
+) -> FloatArray:
+    """What negatives shared within replicate groups add to the variance, (n_metrics,).
+
+    The variance between groups less what it would be if users were independent.
+    """
+    group = counts.replicate
+    gains = outcome_gains(counts, fit, estimator, metrics, support)
+    if gains is None:  # pseudo-values of a jackknife over groups
+        gains = _jackknife(counts, estimator, metrics, support, plug_in)
+    weight = counts.weight
+    off = gains - weight @ gains / weight.sum()
+    between = np.stack([np.bincount(group, weight * column) for column in off.T], axis=1)[1:]
+    between = between[np.bincount(group, minlength=group.max() + 1)[1:] > 0]
+    n_groups = between.shape[0]
+    shared = group > 0
+    alone = (weight[shared] @ off[shared] ** 2) * counts.squared_weight / weight.sum()
+    together = (between**2).sum(axis=0) * n_groups / max(n_groups - 1, 1)
+    return np.asarray(np.maximum(together - alone, 0.0) / weight.sum() ** 2)
+
+
+def _jackknife(
+    counts: RankCounts,
+    estimator: Estimator,
+    metrics: Sequence[Metric],
+    support: str | Support,
+    plug_in: str,
+) -> FloatArray:
+    """A gain for each outcome, by leaving out replicate group after group."""
+    groups = np.unique(counts.replicate)
+    weight = np.where(counts.replicate == groups[:, None], 0.0, counts.weight)
+    values = estimator.refit(
+        counts,
+        np.concatenate([weight, counts.weight[None]]),
+        metrics=metrics,
+        support=support,
+        plug_in=plug_in,
+    )
+    share = 1.0 - weight.sum(axis=1) / counts.total_weight
+    pull = (values[-1] - values[:-1]) * ((1.0 - share) / share)[:, None]
+    return np.asarray(values[-1] + pull[np.searchsorted(groups, counts.replicate)])

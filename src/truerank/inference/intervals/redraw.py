@@ -1,0 +1,173 @@
+"""Evaluations drawn anew for the users of a table of counts.
+
+Each user gets a global rank R* from its own posterior (its outcome under the fitted distribution),
+and from R* sampled ranks r* by the design it was evaluated with. The law of the error, the estimate
+from r* less the metric of R*, is the one mechanism behind every interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from truerank._types import FloatArray, IntArray
+from truerank.estimators.likelihood import likelihood
+from truerank.estimators.support import RankDistribution
+from truerank.inference.planning.simulate import sampled_ranks
+from truerank.metrics import Metric
+from truerank.outcomes.counts import RankCounts
+from truerank.outcomes.schemes import Scheme
+
+MOST_USERS = 20_000  # drawn; the spread of more follows from theirs
+MOST_POOLS = 12  # pool sizes told apart in redrawn evaluations
+_ENTRIES = 2**22  # of the posterior at a time
+
+
+@dataclass(frozen=True)
+class Users:
+    """Users that evaluations can be drawn for: arrays of shape (n_users,), one design each.
+
+    ``scheme`` indexes ``schemes``; ``sample_size`` is that of fixed samples.
+    """
+
+    schemes: tuple[Scheme, ...]
+    scheme: IntArray
+    n_items: IntArray
+    sample_size: IntArray
+    global_rank: IntArray
+
+    @property
+    def n_users(self) -> int:
+        """How many."""
+        return int(self.global_rank.size)
+
+    def gains(self, metrics: Sequence[Metric]) -> FloatArray:
+        """The gain of each metric at each global rank, (n_users, n_metrics)."""
+        return np.stack([metric.gain(self.global_rank, self.n_items) for metric in metrics], 1)
+
+    def evaluate(self, rng: np.random.Generator) -> IntArray:
+        """Sampled anew: (scheme, pool, sample size, sampled rank) of each user, (4, n_users)."""
+        found = np.stack([self.scheme, self.n_items, self.sample_size, self.global_rank])
+        for code, scheme in enumerate(self.schemes):
+            at = np.flatnonzero(self.scheme == code)
+            _, *found[2:, at] = sampled_ranks(
+                self.global_rank[at], self.n_items[at], scheme, self.sample_size[at], rng
+            )
+        return found
+
+
+def distinct(schemes: tuple[Scheme, ...], found: IntArray) -> tuple[RankCounts, IntArray]:
+    """The distinct outcomes of (4, n) as counts of weight 1, and the row of each given one."""
+    order = np.lexsort(found[::-1])
+    new = np.ones(order.size, dtype=bool)
+    new[1:] = (np.diff(found[:, order], axis=1) != 0).any(axis=0)
+    row = np.empty(order.size, dtype=np.int64)
+    row[order] = np.cumsum(new) - 1
+    kept = found[:, order[new]]
+    parts = []
+    for code, scheme in enumerate(schemes):
+        _, pool, size, rank = kept[:, kept[0] == code]
+        if pool.size:
+            one = np.ones(pool.size)
+            parts.append(
+                RankCounts.from_outcomes(
+                    scheme, n_items=pool, sample_size=size, sampled_rank=rank, weight=one
+                )
+            )
+    # Counts sort their outcomes the same way: by scheme, pool, size and rank.
+    return sum(parts[1:], parts[0]), row
+
+
+def occurrences(table: IntArray, row: IntArray, shape: tuple[int, int]) -> FloatArray:
+    """How often each row occurs in each table, ``shape`` being (n_tables, n_rows)."""
+    flat = np.bincount(table * shape[1] + row, minlength=shape[0] * shape[1])
+    return flat.reshape(shape).astype(np.float64)
+
+
+class Posterior:
+    """The users of ``counts``, with global ranks by their outcomes and ``law``."""
+
+    def __init__(self, counts: RankCounts, law: RankDistribution) -> None:
+        self._counts = counts
+        self._support = law.support
+        sampled = ~counts.is_exact
+        self._place = np.cumsum(sampled) - 1  # of each sampled outcome in the likelihood
+        self._matrix = likelihood(counts, law.support).matrix
+        mass = np.maximum(law.mass, 0.0) + law.masses_of_exact()
+        self._mass = mass + 1e-12 * law.support.weight / law.support.n_items
+        unit = counts.squared_weight / counts.total_weight
+        unit = max(unit, counts.total_weight / MOST_USERS)
+        self.scale = counts.effective_users / (counts.total_weight / unit)
+        edge = np.rint(np.cumsum(counts.weight) / unit)
+        self._row = np.repeat(np.arange(counts.n_outcomes), np.diff(edge, prepend=0).astype(int))
+        self._pool = merged_pools(counts, MOST_POOLS)
+
+    @property
+    def n_users(self) -> int:
+        """How many are drawn."""
+        return int(self._row.size)
+
+    def draw(self, rng: np.random.Generator, *, resample: bool = False, copies: int = 1) -> Users:
+        """One set of users, each with ``copies`` ranks of its own; resampled with replacement if
+        the users themselves are random."""
+        counts, row = self._counts, np.repeat(self._row, copies)
+        if resample:
+            row = np.sort(rng.choice(row, size=row.size))
+        rank = counts.sampled_rank[row]
+        sampled = np.flatnonzero(~counts.is_exact[row])
+        rank[sampled] = self._ranks(self._place[row[sampled]], rng)
+        pool = self._pool[row]
+        return Users(
+            counts.schemes,
+            counts.scheme[row],
+            pool,
+            counts.sample_size[row],
+            np.minimum(rank, pool),
+        )
+
+    def _ranks(self, row: IntArray, rng: np.random.Generator) -> IntArray:
+        """A global rank for each user, given the (sorted) row of its outcome."""
+        support = self._support
+        point = np.empty(row.size, dtype=np.int64)
+        step = max(1, _ENTRIES // support.n_points)
+        for first in range(0, self._matrix.shape[0], step):
+            begin, end = np.searchsorted(row, [first, first + step])
+            part = self._matrix[first : first + step]
+            if not isinstance(part, np.ndarray):
+                part = part.toarray()
+            joint = np.cumsum(part * self._mass, axis=1)
+            joint /= joint[:, -1:]
+            at = row[begin:end] - first
+            # One search for all: row i of the cumulated shares lies between i and i + 1.
+            flat = (joint + np.arange(joint.shape[0])[:, None]).ravel()
+            found = np.searchsorted(flat, at + rng.random(at.size))
+            point[begin:end] = np.clip(
+                found, at * support.n_points, (at + 1) * support.n_points - 1
+            )
+            point[begin:end] -= at * support.n_points
+        # A point stands for the ranks between two edges.
+        rank = np.ceil(support.edge[point] - rng.random(row.size) * support.weight[point])
+        return np.clip(rank, 1, support.n_items).astype(np.int64)
+
+
+def merged_pools(counts: RankCounts, most: int) -> IntArray:
+    """The pool of each outcome, or the mean of a group of neighbouring ones if there are many.
+
+    No ladder or sample may reach beyond a merged pool that it did not reach beyond before.
+    """
+    if np.unique(counts.n_items).size <= most:
+        return counts.n_items
+    ladders = np.array([max(scheme.ladder, default=0) for scheme in counts.schemes])[counts.scheme]
+    without = np.array([not scheme.replacement for scheme in counts.schemes])[counts.scheme]
+    reach = np.where(without, np.maximum(ladders, counts.sample_size), 0)
+    capped = reach >= counts.n_items
+    order = np.argsort(counts.n_items, kind="stable")
+    share = np.cumsum(counts.weight[order]) / counts.total_weight
+    group = np.empty(order.size, dtype=np.int64)
+    group[order] = np.minimum(share * most, most - 1).astype(np.int64)
+    total = np.bincount(group, counts.weight, minlength=most)
+    mean = np.bincount(group, counts.weight * counts.n_items, minlength=most)
+    pool = np.rint(mean / np.maximum(total, 1e-300)).astype(np.int64)[group]
+    return np.where(capped, counts.n_items, np.maximum(pool, reach))

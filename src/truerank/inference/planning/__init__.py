@@ -1,0 +1,1 @@
+"""Errors predicted before anything is scored: plans, frontiers, what a sample resolves."""

@@ -1,0 +1,95 @@
+"""Sampling efficiency of adaptive samples: what it takes to bring one more user to an end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from truerank.designs import make_ladder
+from truerank.errors import InputError
+from truerank.estimators.support import RankDistribution
+from truerank.outcomes import schemes
+from truerank.outcomes.counts import RankCounts
+from truerank.outcomes.schemes import Scheme
+
+SHARES = (0.10, 0.15)  # of the items: where LJ24 (section 6.3) would have samples end
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A size of an adaptive sample that doubles until a negative ranks above the target.
+
+    ``share`` is the size over the items, ``reached`` the share of users who come to it, and
+    ``cost`` LJ24's C_j: items sampled for each user whose sampling ends there.
+    """
+
+    sample_size: int
+    share: float
+    reached: float
+    cost: float
+
+
+def sampling_efficiency(
+    distribution: RankDistribution, *, start: int = 100, replacement: bool = False
+) -> tuple[Stage, ...]:
+    """The curve C_j (LJ24 eq. 44) expected of a rank distribution.
+
+    Sizes double from ``start`` up to the catalogue. The last one, where all sampling ends, is left
+    out, as in the equation.
+    """
+    n_items = distribution.n_items
+    ladder = make_ladder(min(start, n_items), n_items)[:-1]
+    law = np.concatenate([distribution.mass, distribution.exact_mass])
+    rank = np.concatenate([distribution.support.rank, distribution.exact_rank])
+    stages, before, leading = [], 0, 1.0  # share of users whose target still leads
+    for size in ladder:
+        log_p = schemes.log_probability(
+            Scheme(replacement), rank, n_items=n_items, sample_size=size, sampled_rank=[1]
+        )
+        still = float(np.exp(log_p[0]) @ law)
+        ended = leading - still
+        cost = leading * (size - before) / ended if ended > 0 else np.inf
+        stages.append(Stage(size, size / n_items, leading, float(cost)))
+        before, leading = size, still
+    return tuple(stages)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What one size of an adaptive sample took of those who were evaluated.
+
+    ``reached`` and ``ended`` are shares of the users, ``pairs`` the negatives drawn at this size in
+    the mean over all users. ``cost`` is LJ24's C_j as it was: negatives drawn at this size for each
+    user who ended there; infinite where nobody did, None at the last, where everyone ends.
+    """
+
+    sample_size: int
+    reached: float
+    ended: float
+    pairs: float
+    cost: float | None
+
+
+def sampling_effort(counts: RankCounts) -> tuple[Effort, ...]:
+    """The sizes that adaptive samples came to, and what each took.
+
+    Users whose pool is smaller than a size count for that size with their whole pool.
+    """
+    (scheme, *more) = counts.schemes
+    if more or not scheme.adaptive:
+        raise InputError("counts are not those of one adaptive scheme; there is no effort to show")
+    ladder = np.array(scheme.ladder)
+    at = np.searchsorted(ladder, counts.sample_size)
+    share = counts.weight / counts.total_weight
+    found, before = [], 1
+    for stage, size in enumerate(scheme.ladder):
+        here, ends = at >= stage, at == stage
+        reached, ended = float(share[here].sum()), float(share[ends].sum())
+        drawn = np.minimum(counts.sample_size[here], size) - before
+        pairs = float(share[here] @ drawn)
+        cost = pairs / ended if ended > 0 else np.inf
+        last = stage == ladder.size - 1
+        found.append(Effort(size, reached, ended, pairs, None if last else cost))
+        before = size
+    return tuple(found)

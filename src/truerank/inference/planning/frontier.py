@@ -1,0 +1,143 @@
+"""What more pairs would buy: the predicted error of a metric against the cost of a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from truerank import _checks, estimators
+from truerank import metrics as metrics_module
+from truerank import progress as _progress
+from truerank.designs import PRESETS
+from truerank.errors import InputError
+from truerank.estimators import Estimator
+from truerank.inference.planning import like as like_module
+from truerank.inference.planning.simulate import Design, predict_error
+from truerank.metrics import MetricLike
+from truerank.outcomes.schemes import Scheme
+from truerank.progress import Progress
+
+SIMULATED_USERS = 20_000  # the error of more follows from theirs
+KINDS = ("adaptive", "fixed")
+_AROUND = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the cost of a pilot, where errors are predicted
+_FEWEST = 16  # negatives
+
+
+def adaptive_design(catalogue: int, pairs: float) -> Design:
+    """Our adaptive design within a budget of pairs a user."""
+    ours = PRESETS["truerank"]
+    return Design(Scheme(False, ours.ladder(catalogue), ours.hits), budget=float(pairs))
+
+
+def fixed_design(negatives: int, *, replacement: bool = False) -> Design:
+    """As many negatives for every user."""
+    return Design(Scheme(replacement), negatives + 1)
+
+
+@dataclass(frozen=True)
+class FrontierPoint:
+    """A design (``adaptive``, ours, or ``fixed``), its cost and its predicted error.
+
+    ``error`` is the root mean squared one for these users over the metric.
+    """
+
+    design: str
+    pairs_per_user: float
+    error: float
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """Predicted errors of one metric against cost."""
+
+    metric: str
+    points: tuple[FrontierPoint, ...]
+
+    def of(self, design: str) -> list[FrontierPoint]:
+        """The points of one design, the cheapest first."""
+        found = [point for point in self.points if point.design == design]
+        return sorted(found, key=lambda point: point.pairs_per_user)
+
+    def pairs_for(self, error: float, design: str = "adaptive") -> float | None:
+        """Pairs a user with which a design comes to an error, read between its points.
+
+        None if it lies beyond them.
+        """
+        points = self.of(design)
+        # More pairs never err more; a simulation may say so by its own scatter.
+        errors = np.minimum.accumulate([max(point.error, 1e-12) for point in points])
+        if not points or not errors[-1] <= error <= errors[0]:
+            return None
+        pairs = np.log([point.pairs_per_user for point in points])
+        return float(np.exp(np.interp(-np.log(error), -np.log(errors), pairs)))
+
+
+def frontier(
+    like: Any,
+    metric: MetricLike = "recall@10",
+    *,
+    pairs: Iterable[float] | None = None,
+    kinds: Iterable[str] = KINDS,
+    estimator: str | Estimator = "smooth",
+    repeats: int = 2,
+    seed: int = 0,
+    progress: Progress = None,
+) -> Frontier:
+    """Errors that samples of these costs would make on users such as those of a pilot.
+
+    Parameters
+    ----------
+    like
+        `RankCounts` of a pilot, or what has them (estimates).
+    pairs
+        Negatives a user; if not given, a quarter to four times those of the pilot.
+    kinds
+        Which of ``"adaptive"`` and ``"fixed"``.
+    repeats
+        Evaluations simulated for each point.
+    """
+    (wanted, *more) = metrics_module.parse(metric)
+    if more:
+        raise InputError(f"metric is {metric!r}, which is several; give one")
+    supposed = like_module.read(like, None, wanted)
+    if supposed.n_users is None:
+        raise InputError("like has no users; give RankCounts of a pilot or its estimates")
+    counts = getattr(like, "counts", like)
+    n_users = max(2, round(supposed.n_users))
+    if pairs is None:
+        pairs = [share * counts.pairs_per_user for share in _AROUND]
+    most = int(supposed.n_items) - 2
+    given = [_checks.real(value, "pairs", low=1.0) for value in pairs]
+    costs = sorted({int(np.clip(round(value), min(_FEWEST, most), most)) for value in given})
+    value = supposed.moments(wanted)[0]
+    if value <= 0.0:
+        raise InputError(f"{wanted.key} is 0 by {supposed.source}; no error is a share of that")
+    simulated = min(n_users, SIMULATED_USERS)
+    users, chosen = supposed.users(simulated), estimators.get(estimator)
+    found = []
+    chosen_kinds = [_known(kind) for kind in kinds]
+    with _progress.reporting(progress, len(chosen_kinds) * len(costs), "predicting") as advance:
+        for kind in chosen_kinds:
+            for cost in costs:
+                design = (
+                    adaptive_design(supposed.catalogue, cost)
+                    if kind == "adaptive"
+                    else fixed_design(cost)
+                )
+                one = predict_error(
+                    users, wanted, design=design, estimator=chosen, repeats=repeats, seed=seed
+                )
+                spread = one.std_error * np.sqrt(simulated / n_users)
+                error = float(np.hypot(one.bias, spread)) / value
+                found.append(FrontierPoint(kind, one.pairs_per_user, error))
+                advance(1)
+    return Frontier(wanted.key, tuple(found))
+
+
+def _known(kind: str) -> str:
+    if kind not in KINDS:
+        raise _checks.unknown("kind", kind, KINDS)
+    return kind

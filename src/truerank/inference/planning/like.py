@@ -1,0 +1,125 @@
+"""Users to plan for: a pilot's, those of a rank distribution, or those of a power law."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from truerank import _checks
+from truerank._types import IntArray
+from truerank.errors import InputError
+from truerank.estimators import Smooth, support
+from truerank.estimators.support import NO_RANKS, RankDistribution
+from truerank.inference.intervals.redraw import Posterior
+from truerank.inference.planning.simulate import crowd
+from truerank.metrics import Metric
+from truerank.outcomes.counts import RankCounts
+
+POWER = 0.3
+_SHARPNESS = 10_000.0  # of the grid that a power law is put on
+_SLACK = 1.1  # pools may lack some of the catalogue: training items are left out
+
+
+@dataclass(frozen=True)
+class Like:
+    """Global ranks and pools of users such as those to come.
+
+    ``catalogue`` is the largest pool, ``n_items`` the mean one.
+    """
+
+    distribution: RankDistribution
+    catalogue: int
+    n_items: float
+    source: str
+    n_users: float | None = None
+    pilot: Posterior | None = None
+
+    def users(self, n_users: int) -> Callable[[np.random.Generator], tuple[IntArray, IntArray]]:
+        """Draws so many users: their global ranks and pools."""
+        if self.pilot is None:
+            return crowd(self.distribution, n_users)
+        pilot = self.pilot
+
+        def draw(rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+            seen = pilot.draw(rng)
+            pick = rng.integers(seen.n_users, size=n_users)
+            return seen.global_rank[pick], seen.n_items[pick]
+
+        return draw
+
+    def moments(self, metric: Metric) -> tuple[float, float]:
+        """Mean and variance of the metric's gain over users."""
+        law = self.distribution
+        rank = np.concatenate([law.support.rank, law.exact_rank])
+        mass = np.maximum(np.concatenate([law.mass, law.exact_mass]), 0.0)
+        mass /= mass.sum()
+        gain = metric.gain(rank, round(self.n_items))
+        mean = float(mass @ gain)
+        return mean, max(float(mass @ gain**2) - mean**2, 0.0)
+
+
+def read(like: Any, n_items: int | None, metric: Metric) -> Like:
+    """From counts, something that has them, a distribution or an exponent."""
+    counts = like if isinstance(like, RankCounts) else getattr(like, "counts", None)
+    if isinstance(counts, RankCounts):
+        _check_cut(metric, int(counts.n_items.max()))
+        return _from_counts(counts, n_items, metric)
+    if isinstance(like, RankDistribution):
+        _check_pool(n_items, like.n_items, "the distribution's ranks go")
+        _check_cut(metric, like.n_items)
+        return Like(like, like.n_items, like.n_items, "the distribution given")
+    if like is not None and (isinstance(like, (bool, str)) or not np.isscalar(like)):
+        raise InputError(
+            f"like is of type {type(like).__name__}; give RankCounts of a pilot, its estimates, a "
+            "RankDistribution or the exponent of a power law"
+        )
+    power = _checks.real(POWER if like is None else like, "like", low=0.0, open_low=True)
+    if n_items is None:
+        raise InputError("n_items is missing: how many items a target is ranked among")
+    n_items = _checks.integer(n_items, "n_items", low=2)
+    _check_cut(metric, n_items)
+    law = power_law(n_items, power, metric)
+    return Like(law, n_items, n_items, f"the law P(R <= K) = (K / {n_items:,})^{power:g}")
+
+
+def power_law(n_items: int, power: float, metric: Metric) -> RankDistribution:
+    """P(R <= K) = (K / N)^power."""
+    edges = [] if metric.k is None else [metric.k]
+    grid = support.compressed(n_items, sharpness=_SHARPNESS, edges=edges)
+    below = np.concatenate([[0.0], (grid.edge / n_items) ** power])
+    return RankDistribution(grid, np.diff(below), NO_RANKS, NO_RANKS)
+
+
+def _from_counts(counts: RankCounts, n_items: int | None, metric: Metric) -> Like:
+    pooled = counts.pooled()
+    largest = int(pooled.n_items.max())
+    _check_pool(n_items, largest, "the pilot's pools go")
+    fit = Smooth().fit(pooled, metrics=[metric], support="auto", plug_in="plain")
+    assert fit.distribution is not None
+    return Like(
+        fit.distribution,
+        largest,
+        float(pooled.weight @ pooled.n_items / pooled.total_weight),
+        f"a pilot of {pooled.n_users:,.0f} users",
+        counts.n_users,
+        Posterior(pooled, fit.distribution),
+    )
+
+
+def _check_pool(n_items: int | None, largest: int, what: str) -> None:
+    if n_items is None:
+        return
+    n_items = _checks.integer(n_items, "n_items", low=2)
+    if not largest <= n_items <= _SLACK * largest:
+        raise InputError(
+            f"n_items is {n_items}; {what} up to {largest}: leave n_items out, or give a pilot of "
+            "that catalogue"
+        )
+
+
+def _check_cut(metric: Metric, largest: int) -> None:
+    if metric.k is not None and metric.k > largest:
+        raise InputError(f"k is {metric.k} in {metric.key}; the largest pool has {largest} items")

@@ -1,0 +1,78 @@
+"""Which cut-offs a sample resolves: the smallest K whose metric it knows to a given error."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from truerank import _checks
+from truerank import metrics as metrics_module
+from truerank._types import IntArray
+from truerank.errors import InputError
+from truerank.estimators import Estimator
+from truerank.inference.intervals.error_law import error_law
+from truerank.inference.intervals.interval import reference_of
+from truerank.metrics import Metric, MetricLike
+from truerank.outcomes.counts import RankCounts
+from truerank.progress import Progress
+
+_STEP = 1.3  # of the grid of cut-offs
+_BETWEEN = 24  # cut-offs tried between two of the grid
+
+
+def resolution(
+    counts: RankCounts,
+    estimator: Estimator,
+    metric: MetricLike = "recall",
+    error: float = 0.05,
+    *,
+    seed: int = 0,
+    progress: Progress = None,
+) -> int | None:
+    """The smallest K that is resolved, as is every larger one; None if the largest is not.
+
+    Resolved is a metric whose root mean squared error for these users, bias and what the estimator
+    assumes included, is at most ``error`` of its value.
+    """
+    error = _checks.real(error, "error", low=0.0, open_low=True)
+    base = _without_cut(metric)
+    if not estimator.supports(base):
+        raise InputError(f"estimator {estimator.name!r} is not defined for {base.name}")
+
+    def resolved(cuts: IntArray) -> npt.NDArray[np.bool_]:
+        wanted = [replace(base, k=cut) for cut in cuts.tolist()]
+        pooled = counts.pooled()
+        fit = estimator.fit(pooled, metrics=wanted, support="auto", plug_in="plain")
+        reference = reference_of(counts, fit, wanted, "auto")
+        found = error_law(counts, fit, reference, estimator, wanted, seed=seed, progress=progress)
+        value = np.array([fit.values[one.key] for one in wanted])
+        return np.asarray(found.total <= error * np.abs(value))
+
+    cuts = _grid(int(counts.n_items.max()))
+    good = resolved(cuts)
+    if not good[-1]:
+        return None
+    first = int(np.flatnonzero(~good).max(initial=-1)) + 1
+    if first == 0 or cuts[first] - cuts[first - 1] == 1:
+        return int(cuts[first])
+    inside = np.linspace(cuts[first - 1], cuts[first], _BETWEEN + 2).round().astype(np.int64)
+    inside = np.unique(inside)[1:]
+    good = resolved(inside)
+    good[-1] = True  # found on the grid
+    return int(inside[int(np.flatnonzero(~good).max(initial=-1)) + 1])
+
+
+def _without_cut(metric: MetricLike) -> Metric:
+    """The metric, ready to be given a cut-off: ``recall``, ``recall@10`` are one."""
+    if not isinstance(metric, Metric):
+        (metric,) = metrics_module.parse(str(metric).partition("@")[0], k=1)
+    if metric.depends_on_pool:
+        raise InputError(f"{metric.name} has no cut-off to resolve; give recall, ndcg or ap")
+    return metric
+
+
+def _grid(largest: int) -> IntArray:
+    steps = int(np.ceil(np.log(largest) / np.log(_STEP))) + 1
+    return np.unique(np.geomspace(1, largest, max(steps, 2)).round().astype(np.int64))

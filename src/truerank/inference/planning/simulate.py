@@ -1,0 +1,182 @@
+"""Draw evaluations from an estimated rank distribution: global ranks R*, then sampled ranks r*.
+
+The one mechanism behind predicted errors: the law of T^(r*) - T(R*), the estimate from a sample
+less the metric of the same simulated users, is that of the error of an estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from truerank import designs
+from truerank._types import IntArray
+from truerank.estimators import Estimator, Smooth
+from truerank.estimators.support import RankDistribution, Support
+from truerank.metrics import Metric
+from truerank.outcomes.counts import RankCounts
+from truerank.outcomes.schemes import Scheme
+
+
+@dataclass(frozen=True)
+class Design:
+    """A way to sample: a scheme and, for fixed samples, a size (0 for adaptive ones).
+
+    ``budget`` is that of `truerank.designs.climb`: it cuts the ladder of an adaptive scheme.
+    """
+
+    scheme: Scheme
+    sample_size: int = 0
+    budget: float | None = None
+
+
+@dataclass(frozen=True)
+class PredictedError:
+    """Error of an estimate over simulated evaluations; ``value`` is the metric's own."""
+
+    metric: str
+    value: float
+    bias: float
+    std_error: float
+    pairs_per_user: float
+    sample_size: int  # the largest there was
+
+    @property
+    def relative(self) -> float:
+        """Root mean squared error as a share of the metric."""
+        return float(np.hypot(self.bias, self.std_error)) / max(abs(self.value), 1e-300)
+
+
+def global_ranks(
+    distribution: RankDistribution, n_users: int, rng: np.random.Generator
+) -> IntArray:
+    """Global ranks of ``n_users`` drawn from a distribution, negative masses taken as 0."""
+    support = distribution.support
+    mass = np.concatenate([np.maximum(distribution.mass, 0.0), distribution.exact_mass])
+    pick = rng.choice(mass.size, size=n_users, p=mass / mass.sum())
+    known = pick >= support.n_points
+    point = np.where(known, 0, pick)
+    # A point stands for the ranks between two edges: spread evenly over them.
+    upper = support.edge[point]
+    rank = np.ceil(upper - rng.random(n_users) * support.weight[point])
+    if known.any():
+        rank[known] = distribution.exact_rank[pick[known] - support.n_points]
+    return np.clip(rank, 1, support.n_items).astype(np.int64)
+
+
+def crowd(
+    distribution: RankDistribution, n_users: int, n_items: IntArray | None = None
+) -> Callable[[np.random.Generator], tuple[IntArray, IntArray]]:
+    """Draws users: their global ranks from a distribution, and their pools.
+
+    ``n_items`` are pool sizes to draw from; the distribution's by default.
+    """
+
+    def draw(rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+        rank = global_ranks(distribution, n_users, rng)
+        if n_items is None:
+            return rank, np.full(n_users, distribution.n_items)
+        return rank, np.maximum(rng.choice(n_items, size=n_users), rank)
+
+    return draw
+
+
+def sampled_ranks(
+    global_rank: IntArray,
+    n_items: IntArray,
+    scheme: Scheme,
+    sample_size: IntArray,
+    rng: np.random.Generator,
+    budget: float | None = None,
+) -> tuple[Scheme, IntArray, IntArray]:
+    """Sample sizes and sampled ranks of users with these global ranks and pools.
+
+    ``sample_size`` is that of fixed samples; adaptive ones follow the ladder of ``scheme``, which
+    is returned as ``budget`` cut it.
+    """
+    better, worse = global_rank - 1, n_items - global_rank
+    above = np.zeros(global_rank.size, dtype=np.int64)  # so far
+
+    def draw(users: IntArray, before: IntArray, goal: IntArray) -> IntArray:
+        if scheme.replacement:
+            return rng.binomial(goal - before, better[users] / (n_items[users] - 1))
+        left = better[users] - above[users]
+        below = worse[users] - (before - 1 - above[users])
+        hits = rng.hypergeometric(left, below, goal - before)
+        above[users] += hits
+        return hits
+
+    if scheme.adaptive:
+        scheme, found, size = designs.climb(scheme, n_items, draw, budget=budget)
+    else:
+        size = sample_size if scheme.replacement else np.minimum(sample_size, n_items)
+        found = draw(np.arange(global_rank.size), np.ones_like(size), size)
+    return scheme, size, found + 1
+
+
+def sampled_counts(
+    global_rank: IntArray, n_items: IntArray, design: Design, rng: np.random.Generator
+) -> RankCounts:
+    """RankCounts of one simulated evaluation of users with these global ranks and pools."""
+    sizes = np.full(global_rank.size, design.sample_size)
+    scheme, size, rank = sampled_ranks(
+        global_rank, n_items, design.scheme, sizes, rng, design.budget
+    )
+    return RankCounts.from_outcomes(
+        scheme,
+        n_items=n_items,
+        sample_size=size,
+        sampled_rank=rank,
+        weight=np.ones(global_rank.size),
+    )
+
+
+def predict_error(
+    draw: Callable[[np.random.Generator], tuple[IntArray, IntArray]],
+    metric: Metric,
+    *,
+    design: Design,
+    estimator: Estimator,
+    repeats: int | None = None,
+    seed: int = 0,
+    support: str | Support = "auto",
+) -> PredictedError:
+    """The error that ``estimator`` would make on users sampled by ``design``.
+
+    ``draw`` gives the global ranks and the pools of users, each of shape (n_users,).
+
+    Smooth says itself how far off it may be: one fit of several evaluations (6 unless said), as if
+    they were one, gives its variance, and a bias if there is one beyond their scatter. Of other
+    estimators the errors themselves are collected (20 unless said).
+    """
+    rng = np.random.default_rng(seed)
+    has_posterior = isinstance(estimator, Smooth)
+    errors: list[float] = []
+    tables: list[RankCounts] = []
+    values: list[float] = []
+    for _ in range(repeats or (6 if has_posterior else 20)):
+        rank, pool = draw(rng)
+        tables.append(sampled_counts(rank, pool, design, rng))
+        values.append(float(metric.gain(rank, pool).mean()))
+        if not has_posterior:
+            fit = estimator.fit(tables[-1], metrics=[metric], support=support, plug_in="plain")
+            errors.append(fit.values[metric.key] - values[-1])
+    if has_posterior:
+        whole = sum(tables[1:], tables[0])
+        one = whole.as_users(rank.size)
+        fit = estimator.fit(one, metrics=[metric], support=support, plug_in="plain")
+        assert fit.posterior is not None
+        variance = float(fit.posterior.covariance([metric])[0, 0])
+        off = fit.values[metric.key] - float(np.mean(values))
+        bias = float(np.sqrt(max(off**2 - variance / len(tables), 0.0)))
+    else:
+        variance = float(np.var(errors, ddof=min(1, len(errors) - 1)))
+        bias = float(np.mean(errors))
+    cost = [table.pairs_per_user for table in tables]
+    sizes = [int(table.sample_size.max()) for table in tables]
+    std_error = float(np.sqrt(variance))
+    return PredictedError(
+        metric.key, float(np.mean(values)), bias, std_error, float(np.mean(cost)), max(sizes)
+    )

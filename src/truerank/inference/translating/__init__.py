@@ -1,0 +1,1 @@
+"""What published sampled metrics permit the global ones to be."""

@@ -1,0 +1,206 @@
+"""`translate`: what published sampled metrics permit the global ones to be."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from truerank import _checks, mapping
+from truerank import metrics as metrics_module
+from truerank import progress as _progress
+from truerank._types import FloatArray
+from truerank.errors import InputError
+from truerank.inference.translating import _consistent, _published, _rank_program
+from truerank.inference.translating._published import Published
+from truerank.inference.translating._rank_program import Family, Program
+from truerank.inference.translating.translation import (
+    Bounds,
+    Design,
+    Example,
+    Mapped,
+    Translation,
+    compare,
+)
+from truerank.metrics import Metric, MetricLike
+from truerank.outcomes import _ranks
+from truerank.outcomes.schemes import Scheme
+from truerank.progress import Progress
+
+
+def translate(
+    sampled: Mapping[Any, Any],
+    metrics: MetricLike | Iterable[MetricLike] | None = None,
+    *,
+    k: int | Iterable[int] | None = None,
+    n_items: int,
+    sample_size: int | None = None,
+    num_negatives: int | None = None,
+    replacement: bool | None = None,
+    n_users: int | None = None,
+    confidence: float = 0.95,
+    decreasing: bool = False,
+    progress: Progress = None,
+) -> Translation:
+    """The smallest and largest global metrics that fit published sampled ones.
+
+    Parameters
+    ----------
+    sampled
+        Published values by metric, ``{"hr@10": "0.62", "ndcg@10": "0.360"}``, or such by model,
+        ``{"A": {...}, "B": {...}}``. The decimals say how far a value was rounded: 0.62 is
+        anything from 0.615 to 0.625. Give text to keep final zeros; ``"62.0%"`` works too.
+    metrics, k
+        The global metrics to bound, as for :func:`~truerank.estimate`; unless said, those that
+        were published.
+    n_items, sample_size, num_negatives, replacement
+        How the ranks were sampled, as for :meth:`~truerank.RankCounts.from_ranks`; one pool size
+        for all users.
+    n_users
+        Users the values are averages over, each with negatives of its own (users times runs, for
+        a mean over runs). Values may then differ from their expectations by the sampling noise;
+        unless said, they are taken to be expectations, rounded.
+    confidence
+        With ``n_users``: the chance that all deviations of all models stay within the noise
+        allowed for, at the least.
+    decreasing
+        Consider only distributions in which no rank has more users than the rank before it.
+    progress
+        As for :func:`~truerank.evaluate`.
+
+    Returns
+    -------
+    A :class:`~truerank.Translation`: ``result["recall@10"].low`` and ``.high``, with a
+    distribution that attains each; for several models ``result["A", "recall@10"]`` and
+    ``result.comparisons``: whether their order can flip.
+
+    Raises
+    ------
+    InputError
+        If no distribution of ranks fits a model's values; the message names the value.
+    """
+    design = _design(
+        n_items, sample_size, num_negatives, replacement, n_users, confidence, decreasing
+    )
+    if replacement is None:
+        _ranks.warn_if_replacement_matters(
+            np.array([design.sample_size]), np.array([design.n_items])
+        )
+    models = _models(sampled)
+    read = {
+        name: _published.read(name, values, design.sample_size) for name, values in models.items()
+    }
+    asked = _asked(metrics, k, [found for found, _ in read.values()], design.n_items)
+    n_values = sum(len(values) for _, values in read.values())
+    seen = metrics_module.parse([metric for found, _ in read.values() for metric in found])
+    mixtures = _rank_program.family(
+        design.n_items,
+        design.sample_size,
+        replacement=design.replacement,
+        decreasing=design.decreasing,
+        edges=[metric.k for metric in asked],
+    )
+    gains = _consistent.sampled_gains(seen, mixtures, design)
+    costs = mixtures.expect(
+        lambda rank: np.stack([metric.gain(rank, design.n_items) for metric in asked])
+    )
+    published: list[Published] = []
+    bounds: list[Bounds] = []
+    with _progress.reporting(progress, len(read) * len(asked), "bounding") as advance:
+        for _, values in read.values():
+            fitted, program = _consistent.fit(values, gains, mixtures, design, n_values)
+            published += fitted
+            for metric, cost in zip(asked, costs, strict=True):
+                bounds.append(_bound(fitted[0].model, metric, cost, program, mixtures))
+                advance(1)
+    return Translation(
+        design,
+        tuple(published),
+        _mapped(seen, design),
+        tuple(bounds),
+        tuple(
+            compare(one, other, metric.key, published, bounds)
+            for one, other in itertools.combinations(models, 2)
+            for metric in asked
+        ),
+    )
+
+
+def _design(
+    n_items: Any,
+    sample_size: Any,
+    num_negatives: Any,
+    replacement: Any,
+    n_users: Any,
+    confidence: Any,
+    decreasing: Any,
+) -> Design:
+    pool = _checks.integer(n_items, "n_items", low=2, why="the target and at least one other item")
+    size = _ranks.sample_sizes(sample_size, num_negatives, 1)
+    scheme = Scheme(replacement=True if replacement is None else replacement)
+    scheme.check(np.array([pool]), size, np.ones(1, dtype=np.int64))
+    if n_users is not None:
+        n_users = _checks.integer(n_users, "n_users", low=1)
+    confidence = _checks.real(confidence, "confidence", low=0.0, open_low=True, high=1.0)
+    if confidence == 1.0:
+        raise InputError("confidence is 1; it must be below 1")
+    if not isinstance(decreasing, (bool, np.bool_)):
+        raise InputError(f"decreasing is {decreasing!r}; it must be True or False")
+    return Design(pool, int(size[0]), scheme.replacement, n_users, confidence, bool(decreasing))
+
+
+def _models(sampled: Any) -> dict[str, Mapping[Any, Any]]:
+    """Values by model; one without a name is called by the empty text."""
+    if not isinstance(sampled, Mapping) or not sampled:
+        raise InputError(f"sampled is {sampled!r}; give a dict such as {{'recall@10': '0.62'}}")
+    nested = [isinstance(value, Mapping) for value in sampled.values()]
+    if all(nested):
+        models = {str(name): values for name, values in sampled.items()}
+        if len(models) < len(sampled) or (len(models) > 1 and "" in models):
+            raise InputError(
+                f"models are {list(sampled)}; their names must differ and not be empty"
+            )
+        return models
+    if any(nested):
+        raise InputError("sampled mixes values and models; give values by metric for each model")
+    return {"": sampled}
+
+
+def _asked(
+    metrics: Any, k: Any, published: Iterable[tuple[Metric, ...]], n_items: int
+) -> tuple[Metric, ...]:
+    if metrics is None:
+        if k is not None:
+            raise InputError("k is given without metrics; name the metrics it is for")
+        metrics = [metric for found in published for metric in found]
+    asked = metrics_module.parse(metrics, k=k)
+    for metric in asked:
+        if metric.k is not None and metric.k > n_items:
+            raise InputError(f"k is {metric.k} in {metric.key}; the pool has {n_items} items")
+    return asked
+
+
+def _mapped(seen: Iterable[Metric], design: Design) -> tuple[Mapped, ...]:
+    sizes = {"n_items": design.n_items, "sample_size": design.sample_size}
+    return tuple(
+        Mapped(metric.key, name, float(mapping.get(name)(metric.k, **sizes)))
+        for metric in seen
+        if metric.k is not None
+        for name in mapping.USUAL
+    )
+
+
+def _bound(
+    model: str, metric: Metric, cost: FloatArray, program: Program, mixtures: Family
+) -> Bounds:
+    scale = float(np.abs(cost).max()) or 1.0
+    ends = program.least(cost / scale), program.most(cost / scale)
+    low, high = (
+        Example(
+            tuple(mixtures.rank[end.at].tolist()), tuple(end.mass.tolist()), mixtures.decreasing
+        )
+        for end in ends
+    )
+    return Bounds(model, metric.key, ends[0].value * scale, ends[1].value * scale, low, high)

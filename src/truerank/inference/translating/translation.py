@@ -1,0 +1,278 @@
+"""What `translate` gives: bounds with the distributions that attain them, and comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from truerank import metrics as metrics_module
+from truerank._types import FloatArray
+from truerank.inference.translating._published import Published
+from truerank.metrics import MetricLike
+
+# A lead below this is none: it is what the solver is accurate to.
+_LEAD = 1e-6
+
+
+@dataclass(frozen=True)
+class Design:
+    """How the published values were sampled, and what is assumed of the ranks."""
+
+    n_items: int
+    sample_size: int
+    replacement: bool
+    n_users: int | None
+    confidence: float
+    decreasing: bool
+
+    def __str__(self) -> str:
+        drawn = "with" if self.replacement else "without"
+        parts = [
+            f"pool of {self.n_items:,} items",
+            f"samples of {self.sample_size:,}, {drawn} replacement",
+        ]
+        if self.n_users is not None:
+            parts.append(f"{self.n_users:,} users, {100 * self.confidence:g} %")
+        if self.decreasing:
+            parts.append("decreasing")
+        return " · ".join(parts)
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """Sampled ``metric`` cuts off at about global rank ``global_k`` (see `truerank.mapping`).
+
+    For recall: it is about global recall@global_k.
+    """
+
+    metric: str
+    mapping: str
+    global_k: float
+
+
+@dataclass(frozen=True)
+class Example:
+    """A distribution of global ranks: the ``share`` of users at each ``rank`` (1-based).
+
+    With ``spread`` a share is spread evenly over all ranks from 1 to ``rank``.
+    """
+
+    rank: tuple[int, ...]
+    share: tuple[float, ...]
+    spread: bool
+
+    def cdf(self, k: Any) -> FloatArray:
+        """P(global rank <= k) at a whole rank or an array of them."""
+        k = np.asarray(k, dtype=np.float64)[..., None]
+        rank = np.array(self.rank, dtype=np.float64)
+        reached = np.minimum(np.floor(k) / rank, 1.0) if self.spread else k >= rank
+        return np.asarray(np.maximum(reached, 0.0) @ np.array(self.share))
+
+    def __str__(self) -> str:
+        # "21.4 % of users at rank 14, 40.4 % at 158", "19.1 % of users over ranks 1 to 169, ..."
+        at, rank = ("over", "ranks ") if self.spread else ("at", "rank ")
+        ends = [f"1 to {end:,}" if self.spread else f"{end:,}" for end in self.rank]
+        return ", ".join(
+            f"{_percent(share)} {at} {end}" if i else f"{_percent(share)} of users {at} {rank}{end}"
+            for i, (share, end) in enumerate(zip(self.share, ends, strict=True))
+        )
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The smallest and largest value of a global metric, and a distribution for each."""
+
+    model: str
+    metric: str
+    low: float
+    high: float
+    low_example: Example
+    high_example: Example
+
+
+@dataclass(frozen=True)
+class FlipSide:
+    """A model whose ranks fit what was published, and what the global metric is then."""
+
+    model: str
+    value: float
+    example: Example
+
+    def __str__(self) -> str:
+        return f"{self.model} {self.value:.4f}: {self.example}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Whether two models may change places on a global metric.
+
+    ``flip`` is ``"yes"``, ``"no"`` or, where the published values themselves do not put one model
+    first, ``"cannot tell"``. ``published_first`` is the model that they put first, by ``judges``;
+    ``global_first`` the one that is ahead whatever the ranks, None if either may be. ``low`` and
+    ``high`` bound the metric of ``model`` less that of ``other``. If ``flip`` is ``"yes"``,
+    ``examples`` show it: the model published first at its lowest, the other at its highest.
+    """
+
+    metric: str
+    model: str
+    other: str
+    flip: str
+    published_first: str | None
+    judges: tuple[str, ...]
+    global_first: str | None
+    low: float
+    high: float
+    examples: tuple[FlipSide, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.metric}: {_verdict(self)}"
+
+
+@dataclass(frozen=True)
+class Translation:
+    """What published sampled values permit the global metrics to be.
+
+    ``result["recall@10"]`` (one model) or ``result["A", "recall@10"]`` gives the
+    :class:`Bounds`; ``published`` what was read, ``mapped`` the global cut-offs that the sampled
+    ones stand for, ``comparisons`` each pair of models on each metric.
+    """
+
+    design: Design
+    published: tuple[Published, ...]
+    mapped: tuple[Mapped, ...]
+    bounds: tuple[Bounds, ...]
+    comparisons: tuple[Comparison, ...]
+
+    def __getitem__(self, key: MetricLike | tuple[str, MetricLike]) -> Bounds:
+        model, metric = key if isinstance(key, tuple) else (self.published[0].model, key)
+        wanted = metrics_module.key(metric)
+        models = list(dict.fromkeys(value.model for value in self.published))
+        if not isinstance(key, tuple) and len(models) > 1:
+            raise KeyError(f"{metric!r} of which model? There are: {', '.join(models)}")
+        for bounds in self.bounds:
+            if (bounds.model, bounds.metric) == (model, wanted):
+                return bounds
+        there = ", ".join(
+            f"{bounds.model and f'{bounds.model}: '}{bounds.metric}" for bounds in self.bounds
+        )
+        raise KeyError(f"{key!r} was not bounded; there are: {there}")
+
+    @property
+    def sentences(self) -> list[str]:
+        """What each sampled cut-off stands for, in words; recall speaks for others of its k."""
+        by_cut: dict[str, str] = {}
+        for metric in dict.fromkeys(mapped.metric for mapped in self.mapped):
+            name, _, cut = metric.partition("@")
+            if name == "recall" or cut not in by_cut:
+                by_cut[cut] = metric
+        return [
+            _stands_for(metric, {m.mapping: m.global_k for m in self.mapped if m.metric == metric})
+            for metric in by_cut.values()
+        ]
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """One plain dict a model and metric, ready for JSON."""
+        return [asdict(bounds) for bounds in self.bounds]
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame, one row a model and metric, without the example distributions."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {name: [getattr(bounds, name) for bounds in self.bounds] for name in COLUMNS}
+        )
+
+    def __repr__(self) -> str:
+        lines = [f"Translation · {self.design}"]
+        lines += [f"  from {', '.join(value.label for value in self.published)}"]
+        for bounds in self.bounds:
+            name = f"{bounds.model and f'{bounds.model}: '}{bounds.metric}"
+            lines.append(f"  {name:<14} {bounds.low:.5f} to {bounds.high:.5f}")
+        lines += [f"  {comparison}" for comparison in self.comparisons]
+        return "\n".join(lines)
+
+
+COLUMNS = ("model", "metric", "low", "high")
+
+
+def compare(
+    model: str, other: str, metric: str, published: Sequence[Published], bounds: Sequence[Bounds]
+) -> Comparison:
+    """Whether ``model`` and ``other`` may change places on ``metric``.
+
+    Their distributions are free of one another, so the difference is bounded by the bounds.
+    """
+    one, two = (
+        next(b for b in bounds if (b.model, b.metric) == (name, metric)) for name in (model, other)
+    )
+    low, high = one.low - two.high, one.high - two.low
+    ahead = model if low > _LEAD else other if high < -_LEAD else None
+    first, judges = _published_first(model, other, metric, published)
+    if first is None:
+        return Comparison(metric, model, other, "cannot tell", None, judges, ahead, low, high)
+    above, below = (one, two) if first == model else (two, one)
+    if below.high - above.low <= _LEAD:
+        return Comparison(metric, model, other, "no", first, judges, ahead, low, high)
+    examples = (
+        FlipSide(above.model, above.low, above.low_example),
+        FlipSide(below.model, below.high, below.high_example),
+    )
+    return Comparison(metric, model, other, "yes", first, judges, ahead, low, high, examples)
+
+
+def _published_first(
+    model: str, other: str, metric: str, published: Sequence[Published]
+) -> tuple[str | None, tuple[str, ...]]:
+    """The model that the published values put first, and the values that say so.
+
+    The sampled metric of the same name decides if both have it, else all that both have, where
+    they agree. Values that may be equal but for rounding do not decide.
+    """
+    mine, theirs = (
+        {value.metric: value for value in published if value.model == name}
+        for name in (model, other)
+    )
+    shared = (
+        [metric] if metric in mine and metric in theirs else [key for key in mine if key in theirs]
+    )
+    above = [key for key in shared if mine[key].low >= theirs[key].high]
+    below = [key for key in shared if mine[key].high <= theirs[key].low]
+    if bool(above) == bool(below):
+        return None, tuple(shared)
+    return (model, tuple(above)) if above else (other, tuple(below))
+
+
+def _verdict(found: Comparison) -> str:
+    lead = min(abs(found.low), abs(found.high))
+    if found.published_first is None:
+        order = f"cannot tell; the published values do not order {found.model} and {found.other}, "
+        if found.global_first is None:
+            return f"{order}and either may lead."
+        return f"{order}but {found.global_first} must lead, by {lead:.4f} or more."
+    first = found.published_first
+    second = found.other if first == found.model else found.model
+    verb = "puts" if len(found.judges) == 1 else "put"
+    published = f"sampled {' and '.join(found.judges)} {verb} {first} ahead"
+    if found.flip == "no":
+        return f"no; {published}, and {second} cannot lead."
+    if found.global_first == second:
+        return f"yes; {published}, but {second} must lead, by {lead:.4f} or more."
+    most = -found.low if first == found.model else found.high
+    return f"yes; {published}, but {second} may lead by up to {most:.4f}."
+
+
+def _stands_for(metric: str, cuts: dict[str, float]) -> str:
+    at = {name: f"{cut:.0f}" for name, cut in cuts.items()}
+    others = f"linear {at['linear']}, beta(1) {at['beta(1)']}"
+    if metric.startswith("recall@"):
+        middle = f"is about global recall@{at['bound']} (bound) to recall@{at['beta(0.5)']}"
+    else:
+        middle = f"reaches to about global rank {at['bound']} (bound) to {at['beta(0.5)']}"
+    return f"Sampled {metric} {middle} (beta 0.5); {others}."
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %" if share >= 0.0005 else f"{100 * share:.2g} %"

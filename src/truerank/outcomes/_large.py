@@ -1,0 +1,149 @@
+"""Tables larger than memory: large Parquet files and folders of them, a part at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from truerank import rng
+from truerank.errors import InputError
+from truerank.outcomes import tables
+
+ROWS = 2**20  # held at a time; smaller files are read whole
+_MOST_FILES = 500  # open at once
+
+
+class Large:
+    """A Parquet file of more than `ROWS` rows, or a folder of Parquet files."""
+
+    def __init__(self, path: Path) -> None:
+        import pyarrow.dataset as ds
+
+        self.name = str(path)
+        with self._readable():
+            self._dataset = ds.dataset(path, format="parquet")
+            self.empty = tables.read(self._dataset.schema.empty_table(), name=self.name)
+            self.n_rows = int(self._dataset.count_rows())
+
+    def parts(self, columns: Sequence[str], user: str | None = None) -> Iterator[tables.Table]:
+        """Tables of some `ROWS` rows and these columns; all rows of a user in one, if asked to.
+
+        To that end rows go to a temporary folder (of TMPDIR), sorted by a hash of the user's id.
+        """
+        if user is None or self.n_rows <= ROWS:
+            yield from map(self._table, self._batches(columns))
+        else:
+            with tempfile.TemporaryDirectory(prefix="truerank-") as folder:
+                for path in self._spilled(Path(folder), columns, user):
+                    yield self._table(_read_back(path))
+
+    def values(self, column: str) -> set[str]:
+        """The distinct values of a column, as text."""
+        import pyarrow.compute as pc
+
+        found: set[str] = set()
+        for part in self._batches([column]):
+            found.update(map(str, pc.unique(part[column]).to_pylist()))
+        return found
+
+    def _table(self, rows: Any) -> tables.Table:
+        return tables.read(rows, name=self.name)
+
+    def _batches(self, columns: Sequence[str]) -> Iterator[Any]:
+        import pyarrow as pa
+        import pyarrow.dataset as ds
+
+        held: list[Any] = []
+        n_held = 0
+        with self._readable():
+            # One thread, nothing beforehand: otherwise scans read on while we count, and what they
+            # hold grows with the file.
+            options: dict[str, Any] = {"batch_size": 2**17, "use_threads": False}
+            options["fragment_scan_options"] = ds.ParquetFragmentScanOptions(pre_buffer=False)
+            for batch in self._dataset.to_batches(columns=list(columns), **options):
+                if n_held + batch.num_rows > ROWS and held:
+                    yield pa.Table.from_batches(held)
+                    held, n_held = [], 0
+                held.append(batch)
+                n_held += batch.num_rows
+            if n_held:
+                yield pa.Table.from_batches(held)
+
+    def _spilled(self, folder: Path, columns: Sequence[str], user: str) -> list[Path]:
+        """Files that hold whole users, of fewer than `ROWS` rows up to some 250 million in all."""
+        import pyarrow as pa
+
+        # Half as large: hashes are not quite even.
+        n_files = min(-(-2 * self.n_rows // ROWS), _MOST_FILES)
+        paths = [folder / f"{i}.arrow" for i in range(n_files)]
+        with contextlib.ExitStack() as stack:
+            files: list[Any] = []
+            for rows in self._batches(columns):
+                if not files:
+                    files = [stack.enter_context(pa.ipc.new_file(p, rows.schema)) for p in paths]
+                order, cuts = _buckets(rows[user], n_files, user)
+                rows = rows.take(order)
+                for at, file in enumerate(files):
+                    if cuts[at] < cuts[at + 1]:
+                        file.write_table(rows.slice(cuts[at], cuts[at + 1] - cuts[at]))
+        return paths
+
+    @contextlib.contextmanager
+    def _readable(self) -> Iterator[None]:
+        import pyarrow as pa
+
+        try:
+            yield
+        except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+            if isinstance(error, InputError):
+                raise
+            reason = str(error).strip().split("\n")[0]
+            raise InputError(f"{self.name} cannot be read as Parquet: {reason}") from None
+
+
+def find(source: Any) -> Large | None:
+    """A `Large` if ``source`` is the path of one; None for all that fits into memory."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if not isinstance(source, (str, os.PathLike)):
+        return None
+    path = Path(source)
+    if os.path.isdir(path):  # False also for names that no file can have
+        return Large(path) if any(path.rglob(f"*{tables.PARQUET[0]}")) else None
+    if path.suffix.lower() not in tables.PARQUET:
+        return None
+    try:
+        n_rows = pq.read_metadata(path).num_rows
+    except (OSError, ValueError, pa.ArrowException):
+        return None  # whoever reads it says why
+    return Large(path) if n_rows > ROWS else None
+
+
+def _buckets(column: Any, n_buckets: int, name: str) -> tuple[Any, list[int]]:
+    """(order of the rows by bucket, where each bucket begins and the last ends)."""
+    import pyarrow as pa
+    import pyarrow.types as t
+
+    if column.null_count:
+        raise InputError(f"{name} has {column.null_count} missing values")
+    if not t.is_integer(column.type):  # the same text is the same user
+        column = column.cast(pa.string())
+    keys = rng.user_keys(column.to_numpy(), 0)
+    bucket = (keys % np.uint64(n_buckets)).astype(np.uint16 if n_buckets < 2**16 else np.int64)
+    order = np.argsort(bucket, kind="stable")
+    cuts = np.searchsorted(bucket[order], np.arange(n_buckets + 1))
+    return order, cuts.tolist()
+
+
+def _read_back(path: Path) -> Any:
+    import pyarrow as pa
+
+    with pa.ipc.open_file(path) as file:
+        return file.read_all()

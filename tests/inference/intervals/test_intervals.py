@@ -1,0 +1,211 @@
+"""Intervals: the law of the error by gains and by refits, and what must hold of any interval."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import truerank as tr
+from truerank import estimators, metrics
+from truerank.inference.intervals.error_law import error_law
+from truerank.inference.intervals.interval import reference_of
+from truerank.inference.planning.simulate import Design, sampled_counts
+from truerank.outcomes.schemes import Scheme
+
+N_ITEMS = 600
+METRICS = metrics.parse(["recall@5", "recall@50", "ndcg@20", "auc"])
+FIXED = Design(Scheme(replacement=False), 60)
+ADAPTIVE = Design(Scheme(replacement=False, ladder=(20, 40, 80, 160)))
+
+
+def ranks(n_users: int, seed: int = 0) -> np.ndarray:
+    """Recall@K = (K/N)^0.4."""
+    rng = np.random.default_rng(seed)
+    return np.ceil(N_ITEMS * rng.random(n_users) ** 2.5).astype(np.int64)
+
+
+def counts_of(n_users: int = 2000, design: Design = FIXED, seed: int = 0) -> tr.RankCounts:
+    pools = np.full(n_users, N_ITEMS)
+    return sampled_counts(ranks(n_users, seed), pools, design, np.random.default_rng(seed + 1))
+
+
+def law(counts: tr.RankCounts, estimator: str, **options):
+    chosen = estimators.get(estimator)
+    fit = chosen.fit(counts, metrics=METRICS, support="auto", plug_in="plain")
+    reference = reference_of(counts, fit, METRICS, "auto")
+    return error_law(counts, fit, reference, chosen, METRICS, **options)
+
+
+@pytest.mark.parametrize("name", ["naive", "rank-estimate", "mapped", "cls", "bv", "bv(gamma=1)"])
+@pytest.mark.parametrize("design", [FIXED, ADAPTIVE], ids=["fixed", "adaptive"])
+def test_linear_estimators_are_the_mean_of_their_gains(name, design):
+    if name == "mapped" and design is ADAPTIVE:
+        pytest.skip("mapped needs samples of a fixed size")
+    chosen, counts = estimators.get(name), counts_of(design=design)
+    wanted = [metric for metric in METRICS if chosen.supports(metric)]
+    fit = chosen.fit(counts, metrics=wanted, support="auto", plug_in="plain")
+    gains = chosen.gains(counts, metrics=wanted, support="auto")
+    means = counts.weight @ gains / counts.total_weight
+    np.testing.assert_allclose(means, [fit.values[m.key] for m in wanted], rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["mle", "bv", "bv-mle", "naive"])
+def test_refits_are_fits(name):
+    """Many tables at once, against one fit after the other."""
+    chosen, outcomes = estimators.get(name), counts_of()
+    weight = np.random.default_rng(3).poisson(outcomes.weight, (3, outcomes.n_outcomes)) * 1.0
+    # On one support: that of fewer outcomes would be another.
+    options = {"metrics": METRICS, "support": "full", "plug_in": "plain"}
+    found = chosen.refit(outcomes, weight, **options)
+    for row, value in zip(weight, found, strict=True):
+        fit = chosen.fit(outcomes.reweighted(row), **options)
+        np.testing.assert_allclose(value, [fit.values[m.key] for m in METRICS], rtol=1e-9)
+
+
+def test_gains_and_refits_find_the_same_law_of_a_linear_estimator():
+    counts = counts_of(1000)
+    fast = law(counts, "bv")
+    slow = law(counts, "bv", gains=False, repeats=2000)
+    np.testing.assert_allclose(fast.negatives, slow.negatives, rtol=0.08)
+    np.testing.assert_allclose(fast.users[:3], slow.users[:3], rtol=0.25)
+    # Either may find a bias too small to be clear; none finds the opposite of the other's.
+    assert (fast.bias * slow.bias >= 0).all()
+    assert (fast.bias * slow.bias > 0).any()
+
+
+@pytest.mark.parametrize("design", [FIXED, ADAPTIVE], ids=["fixed", "adaptive"])
+def test_the_linearised_smooth_scatters_as_the_smooth_refitted(design):
+    counts = counts_of(1000, design)
+    fast = law(counts, "smooth")
+    slow = law(counts, "smooth", gains=False, repeats=160)
+    np.testing.assert_allclose(fast.negatives, slow.negatives, rtol=0.25)
+
+
+@pytest.mark.parametrize(
+    ("design", "n_users"), [(FIXED, 1500), (ADAPTIVE, 1500)], ids=["fixed", "adaptive"]
+)
+def test_intervals_cover(design, n_users):
+    """Over 100 redraws of the negatives, 95 % +- 3.5 standard errors where bias is small."""
+    global_rank, pools = ranks(n_users), np.full(n_users, N_ITEMS)
+    truth = (global_rank <= 50).mean()
+    inside, values = [], []
+    for seed in range(100):
+        rng = np.random.default_rng([seed, 5])
+        counts = sampled_counts(global_rank, pools, design, rng)
+        found = tr.estimate(counts, "recall@50", estimator="smooth")["recall@50"]
+        values.append(found.value)
+        inside.append(found.low <= truth <= found.high)
+    assert abs(np.mean(values) - truth) < 0.3 * np.std(values)
+    assert np.mean(inside) == pytest.approx(0.95, abs=3.5 * np.sqrt(0.05 * 0.95 / 100))
+
+
+def test_the_target_decides():
+    counts = counts_of()
+    these = tr.estimate(counts, "recall@50")["recall@50"]
+    population = tr.estimate(counts, "recall@50", target="population")["recall@50"]
+    most = tr.estimate(counts, "recall@50", target="population", population=2100)["recall@50"]
+    everyone = tr.estimate(counts, "recall@50", target="population", population=2000)["recall@50"]
+    assert these.std_error < most.std_error < population.std_error
+    assert everyone.std_error == pytest.approx(these.std_error)
+    assert these.value == population.value
+    # New users alone scatter as a binomial.
+    drawn = np.sqrt(population.std_error**2 - these.std_error**2)
+    assert drawn == pytest.approx(np.sqrt(these.value * (1 - these.value) / 2000), rel=0.15)
+
+
+def test_intervals_shrink_with_the_square_root_of_users():
+    counts = counts_of()
+    one = tr.estimate(counts, METRICS, estimator="bv")
+    four = tr.estimate(counts + counts + counts + counts, METRICS, estimator="bv")
+    for metric in METRICS:
+        assert one[metric].std_error == pytest.approx(2 * four[metric].std_error, rel=0.1)
+
+
+@pytest.mark.parametrize("name", ["smooth", "mle", "bv", "naive"])
+def test_exact_ranks_have_no_error_for_these_users(name):
+    rank = ranks(300)
+    counts = tr.RankCounts.from_exact_ranks(rank, n_items=N_ITEMS)
+    found = tr.estimate(counts, "recall@50", estimator=name)["recall@50"]
+    assert found.value == pytest.approx((rank <= 50).mean())
+    assert found.low == pytest.approx(found.value)
+    assert found.high == pytest.approx(found.value)
+    assert found.resolvable
+    wide = tr.estimate(counts, "recall@50", estimator=name, target="population")["recall@50"]
+    assert wide.high > wide.low
+
+
+def test_confidence():
+    counts = counts_of()
+    narrow, wide = (
+        tr.estimate(counts, "ndcg@20", confidence=level)["ndcg@20"] for level in (0.5, 0.99)
+    )
+    assert wide.low < narrow.low < narrow.value < narrow.high < wide.high
+    none = tr.estimate(counts, "ndcg@20", confidence=None)["ndcg@20"]
+    assert (none.low, none.high, none.std_error, none.resolvable) == (None,) * 4
+
+
+def test_a_biased_estimator_says_so_and_reaches_to_the_truth():
+    rank = ranks(2000)
+    truth = (rank <= 5).mean()
+    for name in ("naive", "cls", "bv(gamma=1)"):
+        found = tr.estimate(counts_of(), "recall@5", estimator=name)["recall@5"]
+        assert not found.resolvable
+        assert found.low < truth < found.high
+    assert "not resolved" in repr(tr.estimate(counts_of(), "recall@5", estimator="naive"))
+
+
+def test_what_no_sample_of_this_size_tells_is_flagged():
+    est = tr.estimate(counts_of(), ["recall@1", "recall@100"], estimator="smooth")
+    assert not est["recall@1"].resolvable
+    assert est["recall@100"].resolvable
+
+
+def test_shared_negatives_widen_intervals():
+    """A block of users who all meet the same sampled rank carries the weight of one."""
+    rng = np.random.default_rng(0)
+    parts = []
+    for group in range(1, 41):
+        rank = np.full(25, rng.integers(1, 50))
+        part = tr.RankCounts.from_ranks(rank, n_items=5000, sample_size=50, replacement=True)
+        parts.append(part.of_replicate(group))
+    shared = sum(parts[1:], parts[0])
+    for name in ("naive", "mle", "smooth"):
+        apart = tr.estimate(shared.pooled(), "auc", estimator=name)["auc"]
+        together = tr.estimate(shared, "auc", estimator=name)["auc"]
+        assert together.std_error > 2.0 * apart.std_error
+
+
+def test_results_travel():
+    """Intervals are found on demand, and pickled results still can."""
+    est = pickle.loads(pickle.dumps(tr.estimate(counts_of(300), "recall@50")))
+    again = tr.estimate(counts_of(300), "recall@50")
+    assert est["recall@50"].low == again["recall@50"].low
+    assert est.to_dict()[0]["high"] == again["recall@50"].high
+
+
+def test_a_handful_of_users_has_an_interval():
+    """No spread over users can be taken from one: its posterior is drawn from many times."""
+    for n_users in (1, 2):
+        counts = tr.RankCounts.from_ranks(
+            [3] * n_users, n_items=1000, sample_size=100, replacement=True
+        )
+        for name in ("smooth", "bv", "mle"):
+            found = tr.estimate(counts, "recall@50", estimator=name)["recall@50"]
+            assert found.low <= found.value <= found.high
+            assert found.std_error > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"confidence": [0.9]}, "confidence is"),
+        ({"confidence": float("nan")}, "confidence is nan"),
+        ({"target": "population", "population": "many"}, "population is 'many'"),
+        ({"target": "population", "population": [5000]}, "population is"),
+    ],
+)
+def test_bad_input(options, message):
+    with pytest.raises(tr.InputError, match=message):
+        tr.estimate(counts_of(), "recall@5", **options)

@@ -1,0 +1,215 @@
+"""Plans: predicted errors against realised ones, formulas by hand, and what cannot be planned."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import truerank as tr
+from truerank import InputError, designs, estimators, metrics
+from truerank.inference.planning.efficiency import sampling_efficiency
+from truerank.inference.planning.like import power_law, read
+from truerank.inference.planning.planned import Plan, Planned
+from truerank.inference.planning.simulate import Design, global_ranks, predict_error, sampled_counts
+from truerank.outcomes.schemes import Scheme
+
+N_ITEMS, N_USERS = 3000, 1500
+(METRIC,) = metrics.parse("recall@10")
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return tr.plan(N_ITEMS, N_USERS, "recall@10", error=0.04, confidence=None)
+
+
+@pytest.fixture(scope="module")
+def many() -> Plan:
+    """More users than it takes."""
+    ask = {"error": 0.05, "confidence": None, "kinds": ["adaptive", "users"]}
+    return tr.plan(N_ITEMS, 10 * N_USERS, "recall@10", **ask)
+
+
+def design_of(planned: Planned) -> Design:
+    """The design that the arguments for evaluate name."""
+    said = planned.arguments
+    if said["sampler"] == "fixed":
+        return Design(Scheme(said["replacement"]), said["sample_size"])
+    ladder = designs.adaptive(
+        said.get("design"), budget=said.get("budget"), start=said.get("start"),
+        stop=said.get("stop"),
+    ).ladder(N_ITEMS)  # fmt: skip
+    return Design(Scheme(False, ladder), budget=said.get("budget"))
+
+
+@pytest.mark.parametrize(
+    "name", ["adaptive", "adaptive (LJ24)", "fixed", "users x adaptive", "users"]
+)
+def test_predicted_errors_are_the_realised_ones(plan, many, name):
+    """Within 20 %, over 200 evaluations of other users from the same law (known to 5 %)."""
+    plan = many if name == "users x adaptive" else plan
+    planned = plan.get(name)
+    law = power_law(N_ITEMS, 0.3, METRIC)
+    rng = np.random.default_rng(7)
+    errors, pairs = [], []
+    for _ in range(2000 if name == "users" else 200):
+        rank = global_ranks(law, plan.n_users, rng)
+        seen = rank[: planned.n_users]  # as good as a random choice: ranks are exchangeable
+        truth = (rank <= 10).mean()
+        if name == "users":
+            errors.append((seen <= 10).mean() - truth)
+            continue
+        counts = sampled_counts(seen, np.full(seen.size, N_ITEMS), design_of(planned), rng)
+        errors.append(tr.estimate(counts, METRIC, confidence=None)[METRIC].value - truth)
+        pairs.append(counts.weight @ (counts.sample_size - 1) / seen.size)
+    realised = float(np.sqrt(np.mean(np.square(errors)))) / plan.value
+    assert planned.error == pytest.approx(realised, rel=0.2)
+    assert planned.error <= plan.error
+    if pairs:
+        assert planned.pairs_per_user == pytest.approx(np.mean(pairs), rel=0.05)
+
+
+def test_a_pilot_predicts_as_the_law_it_was_drawn_from():
+    law = power_law(N_ITEMS, 0.3, METRIC)
+    rng = np.random.default_rng(3)
+    rank = global_ranks(law, 4000, rng)
+    pilot = sampled_counts(rank, np.full(4000, N_ITEMS), Design(Scheme(False), 150), rng)
+    design = Design(Scheme(False, (32, 64, 128, 256)))
+    known, *errors = (
+        predict_error(
+            read(like, None, METRIC).users(N_USERS),
+            METRIC,
+            design=design,
+            estimator=estimators.get("smooth"),
+        ).relative
+        for like in (law, pilot, tr.estimate(pilot, METRIC))
+    )
+    assert errors == pytest.approx([known, known], rel=0.2)
+    assert tr.plan(like=pilot, metric=METRIC, error=0.3, kinds=["exact"]).n_users == 4000
+
+
+def test_the_cheapest_comes_first_and_exact_is_always_there(plan):
+    cost = [one.total_pairs for one in plan]
+    assert cost == sorted(cost)
+    assert plan[-1].name == "exact"
+    assert plan[-1].total_pairs == N_USERS * (N_ITEMS - 1)
+    assert plan[-1].error == 0.0
+    assert plan.value == pytest.approx((10 / N_ITEMS) ** 0.3, rel=1e-9)
+    assert plan.get("users (Hoeffding)") is None  # it bounds chances: only with a confidence
+    assert plan.to_pandas()["total_pairs"].tolist() == cost
+    assert plan.to_dict()["designs"][0]["name"] == plan[0].name
+    assert f"{plan[0].n_users:,} users" in repr(plan)
+
+
+def test_users_only_by_the_formulas_of_lj24():
+    """At p = 1/2 as in eq. 47, with 20,000 users: m = 1067.07 / (1 + 1067.07 / 20000)."""
+    uniform = {"n_items": 100, "metric": "recall@50", "like": 1.0, "kinds": ["users"]}
+    plan = tr.plan(n_users=20_000, error=0.06, **uniform)  # 3 % of 1, the metric being 1/2
+    assert plan.value == pytest.approx(0.5)
+    assert plan.get("users").n_users == 1014  # 1013.02, rounded up
+    assert plan.get("users").error == pytest.approx(0.06, rel=1e-3)
+    assert plan.get("users").arguments == {"sampler": "exact", "users": 1014}
+    # Hoeffding: log(2 / 0.05) / (2 * 0.03^2) = 2049.37 of endlessly many.
+    assert plan.get("users (Hoeffding)").n_users == int(np.ceil(2049.3775 / (1 + 2049.3775 / 2e4)))
+    two = tr.plan(n_users=20_000, error=0.06, comparison=True, **uniform)  # eq. 52: twice as many
+    assert two.get("users").n_users == int(np.ceil(2134.14 / (1 + 2134.14 / 2e4)))
+    endless = tr.plan(n_users=20_000, error=0.06, target="population", **uniform)
+    assert endless.get("users").n_users == 1068
+
+
+def test_errors_and_costs_move_together():
+    ask = {"n_items": 1000, "n_users": 500, "kinds": ["adaptive"]}
+    (loose,), (tight,) = (tr.plan(error=error, confidence=None, **ask) for error in (0.1, 0.04))
+    assert loose.pairs_per_user < tight.pairs_per_user
+    (half,) = tr.plan(error=0.1 * 1.959964, confidence=0.95, **ask)
+    assert half.arguments == loose.arguments
+    (pair,) = tr.plan(error=0.1 * np.sqrt(2), confidence=None, comparison=True, **ask)
+    assert pair.arguments == loose.arguments
+
+
+def test_an_error_that_no_sample_reaches_takes_an_exact_evaluation():
+    plan = tr.plan(60, 50, "auc", error=1e-6, confidence=None)
+    assert [one.name for one in plan] == ["exact"]
+    with pytest.raises(InputError, match=r"with 50 users even an exact .* to 0\.39 only"):
+        tr.plan(200, 50, "recall@5", error=0.1, target="population", confidence=0.95)
+
+
+def test_the_arguments_are_those_of_evaluate():
+    rng = np.random.default_rng(0)
+    scorer = tr.scoring.Dense(rng.standard_normal((120, 300)))
+    test = np.arange(120), rng.integers(300, size=120)
+    ask = {"like": 0.8, "n_items": 300, "n_users": 120, "metric": "recall@30"}
+    plan = tr.plan(error=0.12, confidence=None, **ask)
+    assert {"adaptive", "adaptive (LJ24)", "fixed", "users"} <= {one.name for one in plan}
+    for one in plan:
+        found = tr.evaluate(scorer, test, metrics="recall@30", confidence=None, **one.arguments)
+        assert found.counts.n_users == one.n_users
+        assert found.counts.sample_size.max() <= max(one.largest_sample, 300)
+
+
+def test_the_efficiency_curve_is_that_of_eq_44():
+    """C_j counted from simulated adaptive samples that go up to the catalogue."""
+    n_items, n_users = 2000, 200_000
+    law = power_law(n_items, 0.4, METRIC)
+    rng = np.random.default_rng(0)
+    rank = global_ranks(law, n_users, rng)
+    scheme = Scheme(False, (100, 200, 400, 800, 1600, 2000))
+    counts = sampled_counts(rank, np.full(n_users, n_items), Design(scheme), rng)
+    ended = counts.sampled_rank > 1
+    left, before = float(n_users), 0
+    stages = sampling_efficiency(law)
+    assert [stage.sample_size for stage in stages] == [100, 200, 400, 800, 1600]
+    for stage in stages:
+        size = stage.sample_size
+        m = counts.weight[(counts.sample_size == size) & ended].sum()
+        assert stage.reached == pytest.approx(left / n_users, rel=0.02)
+        assert stage.cost == pytest.approx(left * (size - before) / m, rel=0.05)
+        assert stage.share == size / n_items
+        left, before = left - m, size
+
+
+def test_the_rule_of_lj24_is_told(plan):
+    assert "10 to 15 % of the items, 300 to 450" in plan.rule()
+    assert plan.efficiency == sampling_efficiency(power_law(N_ITEMS, 0.3, METRIC))
+
+
+def test_pools_of_a_pilot_are_kept():
+    counts = tr.RankCounts.from_ranks(
+        [1, 5, 30, 2, 1, 60], sample_size=60, n_items=[80, 80, 90, 90, 95, 95], replacement=True
+    )
+    like = read(counts, 100, METRIC)
+    assert (like.catalogue, like.n_items) == (95, pytest.approx(88.333, abs=1e-3))
+    rank, pool = like.users(500)(np.random.default_rng(0))
+    assert set(pool.tolist()) == {80, 90, 95}
+    assert (rank <= pool).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n_items": None}, "n_items is missing"),
+        ({"n_users": None}, "n_users is missing"),
+        ({"n_users": 0}, "n_users is 0"),
+        ({"error": 0}, "error is 0; it must be above 0"),
+        ({"confidence": 1.0}, "confidence is 1.0"),
+        ({"metric": "recall@1,5"}, "plan for one at a time"),
+        ({"metric": "recall@101"}, "k is 101 in recall@101; the largest pool has 100"),
+        ({"like": "0.3"}, "like is of type str"),
+        ({"like": -1.0}, "like is -1.0; it must be above 0"),
+        ({"target": "users"}, "unknown target 'users'"),
+        ({"kinds": ["adaptve"]}, "unknown kind 'adaptve'; did you mean 'adaptive'"),
+        (
+            {"like": tr.RankCounts.from_ranks([1, 2], sample_size=5, n_items=300)},
+            "n_items is 100; the pilot's pools go up to 300",
+        ),
+        ({"like": power_law(200, 0.3, METRIC)}, "n_items is 100; the distribution's ranks go"),
+    ],
+)
+def test_what_cannot_be_planned(arguments, message):
+    with pytest.raises(InputError, match=message):
+        tr.plan(**({"n_items": 100, "n_users": 50, "metric": "recall@5"} | arguments))
+
+
+def test_a_metric_of_nothing_has_no_relative_error():
+    nobody = metrics.Metric("none", function=np.zeros_like)
+    with pytest.raises(InputError, match="none is 0 by the law"):
+        tr.plan(100, 50, nobody)
