@@ -8,10 +8,20 @@ from typing import TYPE_CHECKING, Any
 from truerank._version import __version__
 
 if TYPE_CHECKING:
-    from truerank import data, estimators, mapping, metrics, models, plot, sampling, scoring
-    from truerank.engines import spark
+    from truerank import (
+        data,
+        designs,
+        estimators,
+        mapping,
+        metrics,
+        models,
+        plot,
+        sampling,
+        scoring,
+        spark,
+    )
     from truerank.errors import InputError
-    from truerank.evaluation import Evaluation, evaluate
+    from truerank.evaluation import Evaluation, count, evaluate, rank
     from truerank.evaluation.auditing import audit
     from truerank.inference.comparing.compare import compare
     from truerank.inference.comparing.comparison import Comparison
@@ -24,8 +34,6 @@ if TYPE_CHECKING:
     from truerank.outcomes.counts import RankCounts
     from truerank.outcomes.paired import PairedCounts
     from truerank.outcomes.schemes import Scheme
-    from truerank.sampling import adaptive_counts, sampled_counts, sampled_ranks
-    from truerank.scoring.exact import exact_counts, exact_ranks
 
 # Public name -> the module that holds it (None: the name is a module). Loaded on first use.
 _PUBLIC: dict[str, str | None] = {
@@ -40,26 +48,24 @@ _PUBLIC: dict[str, str | None] = {
     "RankCounts": "outcomes.counts",
     "Scheme": "outcomes.schemes",
     "Translation": "inference.translating.translation",
-    "adaptive_counts": "sampling",
     "audit": "evaluation.auditing",
     "compare": "inference.comparing.compare",
+    "count": "evaluation",
     "data": None,
+    "designs": None,
     "estimate": "inference.estimates",
     "estimators": None,
     "evaluate": "evaluation",
-    "exact_counts": "scoring.exact",
-    "exact_ranks": "scoring.exact",
     "mapping": None,
     "metrics": None,
     "models": None,
     "plan": "inference.planning.plan",
     "plot": None,
+    "rank": "evaluation",
     "report": None,
-    "sampled_counts": "sampling",
-    "sampled_ranks": "sampling",
     "sampling": None,
     "scoring": None,
-    "spark": "engines",
+    "spark": None,
     "translate": "inference.translating.translate",
 }
 
@@ -76,23 +82,21 @@ __all__ = [
     "Scheme",
     "Translation",
     "__version__",
-    "adaptive_counts",
     "audit",
     "compare",
+    "count",
     "data",
+    "designs",
     "estimate",
     "estimators",
     "evaluate",
-    "exact_counts",
-    "exact_ranks",
     "mapping",
     "metrics",
     "models",
     "plan",
     "plot",
+    "rank",
     "report",
-    "sampled_counts",
-    "sampled_ranks",
     "sampling",
     "scoring",
     "spark",

@@ -15,7 +15,7 @@ from truerank.errors import InputError, MissingExtraError
 from truerank.inference import curves as curves_module
 from truerank.inference.comparing.comparison import Comparison
 from truerank.inference.estimates import Estimates
-from truerank.inference.planning.frontier import KINDS, Frontier
+from truerank.inference.planning.frontier import DESIGNS, Frontier
 from truerank.inference.planning.frontier import frontier as find_frontier
 from truerank.metrics import MetricLike
 
@@ -147,7 +147,7 @@ def frontier(
     key = metrics_module.key(metric) if metric is not None else next(iter(one))
     if found is None:
         found = find_frontier(one.counts, key, estimator=one.estimator)
-    for i, kind in enumerate(KINDS):
+    for i, kind in enumerate(DESIGNS):
         points = found.of(kind)
         if points:
             pairs, errors = zip(*((p.pairs_per_user, p.error) for p in points), strict=True)
@@ -158,7 +158,7 @@ def frontier(
         ax.plot([one.counts.pairs_per_user], [error], "*", ms=14, color="black", label="this one")
     ax.set(xscale="log", yscale="log", xlabel="scored negatives a user")
     ax.set_ylabel(f"error of {found.metric}, % of it")
-    ax.set_xticks([point.pairs_per_user for point in found.of(KINDS[-1])])
+    ax.set_xticks([point.pairs_per_user for point in found.of(DESIGNS[-1])])
     ax.minorticks_off()
     _finish(ax)
     for axis, scale in ((ax.xaxis, 1.0), (ax.yaxis, 100.0)):

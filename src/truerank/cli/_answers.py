@@ -33,7 +33,7 @@ ESTIMATORS = (
     "mn-mle",
     "mn-mes",
 )
-TARGETS = ("these-users", "population")
+SCOPES = ("these-users", "population")
 
 Metrics = Annotated[
     list[str] | None,
@@ -55,14 +55,14 @@ Confidence = Annotated[
         rich_help_panel=ANSWERS,
     ),
 ]
-Target = Annotated[
+ScopeOption = Annotated[
     str | None,
     typer.Option(
-        "--target",
-        metavar="|".join(TARGETS),
-        help="Whom the answer is for: the users evaluated (unless said), or all users that these "
+        "--scope",
+        metavar="|".join(SCOPES),
+        help="Whom the answer is for: the users evaluated (the default), or all users that these "
         "are a sample of.",
-        autocompletion=words(*TARGETS),
+        autocompletion=words(*SCOPES),
         rich_help_panel=ANSWERS,
     ),
 ]
@@ -104,7 +104,7 @@ class Answers:
             rich_help_panel=ANSWERS,
         ),
     ] = 0.95
-    target: Target = None
+    scope: ScopeOption = None
 
     def wanted(self) -> tuple[Metric, ...]:
         """The metrics, read."""
@@ -125,8 +125,8 @@ class Answers:
         return {estimators.describe(one): one for one in found}
 
     def intervals(self) -> dict[str, Any]:
-        """--confidence and --target as arguments of estimate."""
-        asked = {} if self.target is None else {"target": self.target}
+        """--confidence and --scope as arguments of estimate."""
+        asked = {} if self.scope is None else {"scope": self.scope}
         return {"confidence": self.confidence or None, **asked}
 
 

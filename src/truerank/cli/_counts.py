@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from truerank.cli._samples import Design
+from truerank.cli._samples import RanksInput
 from truerank.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,51 +16,51 @@ if TYPE_CHECKING:
 BY_FILE = "file"
 
 
-def read(files: Sequence[Path], design: Design) -> RankCounts:
+def read(files: Sequence[Path], given: RanksInput) -> RankCounts:
     """The counts of the files, all of one model, added up."""
-    check_files(files, design)
+    check_files(files, given)
     if len(files) > 1:
-        _check_one_model(files, design)
-    counts = [_read_file(path, design) for path in files]
+        _check_one_model(files, given)
+    counts = [_read_file(path, given) for path in files]
     return sum(counts[1:], start=counts[0])
 
 
-def read_by(files: Sequence[Path], design: Design, by: str) -> dict[str, RankCounts]:
+def read_by(files: Sequence[Path], given: RanksInput, by: str) -> dict[str, RankCounts]:
     """The counts of each value of the column ``by``, over all files; "file": of each file."""
-    check_files(files, design)
+    check_files(files, given)
     if by == BY_FILE:
-        return {name: _read_file(path, design) for name, path in names(files).items()}
+        return {name: _read_file(path, given) for name, path in names(files).items()}
     found: dict[str, RankCounts] = {}
     for path in files:
-        for name, counts in _split_file(path, design, by).items():
+        for name, counts in _split_file(path, given, by).items():
             found[name] = found[name] + counts if name in found else counts
     return found
 
 
-def _read_file(path: Path, design: Design) -> RankCounts:
+def _read_file(path: Path, given: RanksInput) -> RankCounts:
     from truerank.outcomes.counts import RankCounts, is_saved
 
     with _naming(path):
-        return RankCounts.load(path) if is_saved(path) else _from_table(path, design)
+        return RankCounts.load(path) if is_saved(path) else _from_table(path, given)
 
 
-def _from_table(path: Path, design: Design) -> RankCounts:
+def _from_table(path: Path, given: RanksInput) -> RankCounts:
     from truerank.outcomes.counts import RankCounts
 
-    return RankCounts.from_table(path, **design.said())
+    return RankCounts.from_table(path, **given.said())
 
 
-def _split_file(path: Path, design: Design, by: str) -> dict[str, RankCounts]:
+def _split_file(path: Path, given: RanksInput, by: str) -> dict[str, RankCounts]:
     from truerank.outcomes.counts import RankCounts, is_saved
 
     with _naming(path):
         if is_saved(path):
             raise InputError(f"saved counts have no column {by}; with --by file each is a model")
-        column = (design.columns or {}).get(by, by)
-        return RankCounts.by_model(path, by=column, **design.said())
+        column = (given.columns or {}).get(by, by)
+        return RankCounts.by_model(path, by=column, **given.said())
 
 
-def check_files(files: Sequence[Path], design: Design) -> None:
+def check_files(files: Sequence[Path], given: RanksInput) -> None:
     """Nothing counts twice, and no option is without effect."""
     from truerank.outcomes.counts import is_saved
 
@@ -69,13 +69,13 @@ def check_files(files: Sequence[Path], design: Design) -> None:
         if path.resolve() in seen:
             raise InputError(f"{path} is given twice")
         seen.add(path.resolve())
-    said = design.said()
+    said = given.said()
     if said and all(is_saved(path) for path in files):
         option = "--" + next(iter(said)).replace("_", "-")
         raise InputError(f"{option} is given, but {files[0]} holds saved counts, which carry that")
 
 
-def _check_one_model(files: Sequence[Path], design: Design) -> None:
+def _check_one_model(files: Sequence[Path], given: RanksInput) -> None:
     from truerank.outcomes import _large, tables
     from truerank.outcomes.counts import is_saved
 
@@ -84,7 +84,7 @@ def _check_one_model(files: Sequence[Path], design: Design) -> None:
         if not is_saved(path):
             large = _large.find(path)
             source = tables.read(path) if large is None else large.empty
-            column = (design.columns or {}).get("model") or source.find("model")
+            column = (given.columns or {}).get("model") or source.find("model")
             if column:
                 values = source.values(column).tolist() if large is None else large.values(column)
                 models |= {str(value): path for value in values}
@@ -96,18 +96,18 @@ def _check_one_model(files: Sequence[Path], design: Design) -> None:
 
 
 def models(
-    files: Sequence[Path], by: str | None, design: Design, *, alone: bool = False
+    files: Sequence[Path], by: str | None, given: RanksInput, *, alone: bool = False
 ) -> tuple[Any, dict[str, Any]]:
     """Files by model, or the one that holds all, and the options that tables need.
 
     A single file that tells no models apart is an error, unless a model may be ``alone``.
     """
-    options = design.said()
+    options = given.said()
     if by is None and len(files) > 1:
         return names(files), options
     if len(files) > 1:
         raise InputError(f"--by is {by}, but there are {len(files)} files; give one that holds all")
-    if by is None and not _tells_models(files[0], design):
+    if by is None and not _tells_models(files[0], given):
         if alone:
             return names(files), options
         raise InputError(
@@ -115,16 +115,16 @@ def models(
             "say with --by which column tells models apart"
         )
     by = by or "model"
-    return files[0], {**options, "by": (design.columns or {}).get(by, by)}
+    return files[0], {**options, "by": (given.columns or {}).get(by, by)}
 
 
-def _tells_models(path: Path, design: Design) -> bool:
+def _tells_models(path: Path, given: RanksInput) -> bool:
     from truerank.outcomes import tables
     from truerank.outcomes.counts import is_saved
 
     if is_saved(path):
         return False
-    return bool((design.columns or {}).get("model") or tables.read(path).find("model"))
+    return bool((given.columns or {}).get("model") or tables.read(path).find("model"))
 
 
 def names(files: Sequence[Path]) -> dict[str, Path]:

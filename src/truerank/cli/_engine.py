@@ -54,7 +54,7 @@ class Engine:
         """Have a session, which later calls find; Spark's own log says errors only."""
         import warnings
 
-        from truerank.engines import spark
+        from truerank import spark
 
         # Of pyspark about pandas, through which nothing goes here.
         warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")

@@ -128,22 +128,18 @@ class Model:
         return scoring.Factors(users, items, item_biases=biases, cosine=self.cosine, **ids)
 
     def on_spark(self) -> Any:
-        """The scorer, or the path of item vectors alone: users then bring their own."""
-        if self._vectors_alone():
-            return self.item_factors
-        return self.scorer()
-
-    def of_vectors(self) -> dict[str, Any]:
-        """What is said of item vectors that go alone."""
-        if not self._vectors_alone():
-            return {}
-        biases = None if self.item_biases is None else _array(self.item_biases)
-        ids = _ids(self.items, "item_id")
-        return {"item_ids": ids, "item_biases": biases, "cosine": self.cosine}
-
-    def _vectors_alone(self) -> bool:
+        """The scorer, or item vectors alone: users then bring their own."""
         others = (self.user_factors, self.scores, self.scorer_function, self.users_file)
-        return self.item_factors is not None and all(other is None for other in others)
+        if self.item_factors is None or any(other is not None for other in others):
+            return self.scorer()
+        from truerank.engines import Items
+
+        return Items(
+            self.item_factors,
+            item_ids=_ids(self.items, "item_id"),
+            item_biases=None if self.item_biases is None else _array(self.item_biases),
+            cosine=self.cosine,
+        )
 
 
 def _array(path: Path) -> Any:

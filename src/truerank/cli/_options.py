@@ -21,6 +21,43 @@ ANSWERS = "What to estimate"
 OUTPUT = "Output"
 
 
+def option(
+    names: str,
+    text: str,
+    metavar: str | None = None,
+    *,
+    panel: str | None = None,
+    known: Sequence[str] = (),
+    **more: Any,
+) -> Any:
+    """An option of the command line, for ``Annotated``.
+
+    Parameters
+    ----------
+    names : str
+        Its spellings, separated by spaces: ``"--metrics -m"``.
+    text : str
+        What it does.
+    metavar : str, optional
+        What stands for its value in the help; the known values if not given.
+    panel : str, optional
+        The heading that it stands under.
+    known : list of str
+        Values that the shell completes.
+    **more
+        As typer takes them.
+
+    Returns
+    -------
+    typer.models.OptionInfo
+        The option.
+    """
+    if known:
+        more |= {"autocompletion": words(*known)}
+        metavar = metavar or "|".join(known)
+    return typer.Option(*names.split(), help=text, metavar=metavar, rich_help_panel=panel, **more)
+
+
 def words(*known: str) -> Callable[[str], list[str]]:
     """For the shell's completion: those of ``known`` that begin as what was typed."""
     return lambda incomplete: [word for word in known if word.startswith(incomplete)]

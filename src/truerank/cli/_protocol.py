@@ -1,168 +1,147 @@
-"""How to evaluate: the options, as arguments of evaluate."""
+"""How to evaluate: the options, as a design and the other arguments of evaluate."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from truerank.cli._options import words
-from truerank.cli._samples import NumNegatives, SampleSize
+from truerank.cli._options import option
 from truerank.errors import InputError
 
+if TYPE_CHECKING:
+    from truerank.designs import Design
+
 HOW = "How to evaluate"
+TIES = ("spread", "random", "mid", "optimistic", "pessimistic")
+# Options that are fields of a design.
+_FIELDS = (
+    "budget",
+    "seconds",
+    "error",
+    "num_negatives",
+    "sample_size",
+    "replacement",
+    "shared_by",
+    "users",
+    "stratified",
+)
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """Options of the modes, designs and draws."""
+    """Options of the design, the ties and the draws."""
 
-    mode: Annotated[
-        str,
-        typer.Option(
-            "--mode",
-            metavar="auto|exact|fixed|adaptive",
-            help="auto times the scorer and takes the cheapest that meets --error or --budget.",
-            autocompletion=words("auto", "exact", "fixed", "adaptive"),
-            rich_help_panel=HOW,
-        ),
-    ] = "auto"
-    error: Annotated[
-        float,
-        typer.Option(
-            "--error",
-            metavar="SHARE",
-            help="auto: relative error that the first metric may have.",
-            rich_help_panel=HOW,
-        ),
-    ] = 0.05
-    budget: Annotated[
-        float | None,
-        typer.Option(
-            "--budget",
-            metavar="PAIRS",
-            help="Scored pairs a user in the mean, at the most, the target's own score not "
-            "counted. auto is then exact if that is within it, else adaptive.",
-            rich_help_panel=HOW,
-        ),
-    ] = None
-    sample_size: SampleSize = None
-    num_negatives: NumNegatives = None
     design: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--design",
-            metavar="truerank|lj24",
-            help="adaptive: ours, from 32 up to the whole pool within --budget (200 unless said), "
-            "or LJ24's, from 100, doubling, to a tenth of the catalogue. The next four change it.",
-            rich_help_panel=HOW,
+            "How negatives are chosen: exact, fixed, adaptive (ours, within a budget), lj24, or "
+            "auto, which takes what is cheapest for the first metric and is the default. More "
+            'options as in "adaptive(budget=100, hits=2)"; those below are the common ones.',
+            metavar="NAME",
+            known=("auto", "exact", "adaptive", "fixed", "lj24"),
+            panel=HOW,
         ),
     ] = None
-    start: Annotated[
-        int | None,
-        typer.Option("--start", help="adaptive: first sample size.", rich_help_panel=HOW),
-    ] = None
-    stop: Annotated[
+    budget: Annotated[
         float | None,
-        typer.Option(
-            "--stop",
-            help="adaptive: largest sample size; below 1, a share of the catalogue.",
-            rich_help_panel=HOW,
+        option(
+            "--budget",
+            "auto, adaptive: scored pairs per user in the mean, at most.",
+            metavar="PAIRS",
+            panel=HOW,
         ),
     ] = None
-    growth: Annotated[
+    seconds: Annotated[
         float | None,
-        typer.Option(
-            "--growth", help="adaptive: a sample size over the one before.", rich_help_panel=HOW
+        option("--seconds", "auto: seconds that scoring may take, about.", metavar="S", panel=HOW),
+    ] = None
+    error: Annotated[
+        float | None,
+        option(
+            "--error",
+            "auto: relative root mean squared error that the first metric may have; 0.05 is the "
+            "default.",
+            metavar="SHARE",
+            panel=HOW,
         ),
     ] = None
-    hits: Annotated[
+    num_negatives: Annotated[
+        int | None, option("--num-negatives", "fixed: negatives per target.", "N", panel=HOW)
+    ] = None
+    sample_size: Annotated[
         int | None,
-        typer.Option(
-            "--hits",
-            help="adaptive: negatives above the target that end a user's sampling.",
-            rich_help_panel=HOW,
-        ),
+        option("--sample-size", "fixed: the same with the target counted.", "N", panel=HOW),
     ] = None
     replacement: Annotated[
-        bool,
-        typer.Option(
+        bool | None,
+        option(
             "--replacement/--no-replacement",
-            help="Whether an item may be drawn twice for a user.",
-            rich_help_panel=HOW,
-        ),
-    ] = False
-    negatives: Annotated[
-        str | None,
-        typer.Option(
-            "--negatives",
-            metavar="KIND|FILE",
-            help="per-user, shared-block, or a file of frozen ones: .parquet, or lines "
-            "'(user,item) negative ...' separated by tabs.",
-            rich_help_panel=HOW,
+            "Whether an item may be drawn twice for a target.",
+            panel=HOW,
         ),
     ] = None
-    ties: Annotated[
-        str | None,
-        typer.Option(
-            "--ties",
-            metavar="POLICY",
-            help="spread, random, mid, optimistic, pessimistic.",
-            autocompletion=words("spread", "random", "mid", "optimistic", "pessimistic"),
-            rich_help_panel=HOW,
+    shared_by: Annotated[
+        int | None,
+        option("--shared-by", "fixed: users who share their negatives.", "USERS", panel=HOW),
+    ] = None
+    negatives: Annotated[
+        Path | None,
+        option(
+            "--negatives",
+            "A file of frozen negatives: .parquet, or lines '(user,item) negative ...' separated "
+            "by tabs.",
+            metavar="FILE",
+            panel=HOW,
         ),
     ] = None
     users: Annotated[
-        int | None,
-        typer.Option(
-            "--users", metavar="N", help="Evaluate a sample of N users.", rich_help_panel=HOW
-        ),
+        int | None, option("--users", "Evaluate a random sample of N users.", "N", panel=HOW)
     ] = None
     stratified: Annotated[
-        bool,
-        typer.Option("--stratified", help="--users: stratified by activity.", rich_help_panel=HOW),
-    ] = False
+        bool | None,
+        option("--stratified", "--users: stratified by the number of training items.", panel=HOW),
+    ] = None
+    ties: Annotated[
+        str, option("--ties", "What items of the target's score do.", known=TIES, panel=HOW)
+    ] = "spread"
     keep_target: Annotated[
         bool,
-        typer.Option(
+        option(
             "--keep-target",
-            help="Rank targets that are training items of their user all the same.",
-            rich_help_panel=HOW,
+            "Rank targets that are training items of their user all the same.",
+            panel=HOW,
         ),
     ] = False
-    seed: Annotated[int, typer.Option("--seed", help="For all draws.", rich_help_panel=HOW)] = 0
+    seed: Annotated[int, option("--seed", "Seed of all random draws.", panel=HOW)] = 0
 
     def arguments(self) -> dict[str, Any]:
         """What is said, as arguments of ``truerank.evaluate``."""
-        said = dict(vars(self))
-        said["sampler"] = said.pop("mode")
-        said["negatives"] = _negatives(self.negatives, replacement=self.replacement)
-        return said
+        return {
+            "design": self.chosen(),
+            "ties": self.ties,
+            "keep_target": self.keep_target,
+            "seed": self.seed,
+        }
 
-    def on_spark(self) -> dict[str, Any]:
-        """What is said, as arguments of ``evaluation.evaluate_on_spark``; the rest is refused."""
-        said = self.arguments()
-        for name in ("budget", "users", "stratified", "negatives", "error"):
-            if said.pop(name) != getattr(Protocol, name):
-                raise InputError(
-                    f"--{name} does not go with --engine spark, where no worker knows all users; "
-                    "leave it out (--stop bounds adaptive samples)"
-                )
-        return said
+    def chosen(self) -> Design:
+        """The design that the options come to."""
+        from truerank import designs
+        from truerank._spelling import read_call
 
-
-def _negatives(given: str | None, *, replacement: bool) -> Any:
-    """What --negatives names: a kind, or the frozen ones of a file."""
-    from truerank import sampling
-
-    if given is None or given in sampling.NEGATIVES:
-        return given
-    path = Path(given)
-    if not path.exists():
-        kinds = " or ".join(sampling.NEGATIVES)
-        raise InputError(f"--negatives is {given}: neither {kinds} nor a file that exists")
-    if path.suffix in (".parquet", ".pq"):
-        return sampling.FrozenNegatives.load(path)
-    return sampling.FrozenNegatives.from_ncf(path, replacement=replacement)
+        said = {name: getattr(self, name) for name in _FIELDS if getattr(self, name) is not None}
+        sizes = {"num_negatives", "sample_size"} & said.keys()
+        text = self.design or ("frozen" if self.negatives else "fixed" if sizes else "auto")
+        name, options = read_call(text, "--design", "fixed(num_negatives=99)")
+        if self.negatives is not None:
+            if not self.negatives.exists():
+                raise InputError(f"--negatives is {self.negatives}, a file that does not exist")
+            said["negatives"] = str(self.negatives)
+        known = {field for field in said if field in designs.fields_of(name)}
+        for field in said.keys() - known:
+            raise InputError(
+                f"--{field.replace('_', '-')} does not go with the design {name}, which has no "
+                f"such option (it has {', '.join(designs.fields_of(name))})"
+            )
+        return designs.from_dict({"name": name, **options, **said})

@@ -32,7 +32,7 @@ NumNegatives = Annotated[
 
 
 @dataclass(frozen=True)
-class Design:
+class RanksInput:
     """What the options say about ranks files; None is unsaid. Saved counts know it all."""
 
     n_items: int | None = None
@@ -117,10 +117,10 @@ class Samples(Draws):
         ),
     ] = None
 
-    def design(self) -> Design:
+    def ranks_input(self) -> RanksInput:
         """The options, read."""
         said = {
             "ladder": integers(self.ladder, "--ladder"),
             "columns": pairs(self.columns, "--columns"),
         }
-        return Design(**{**vars(self), **said})
+        return RanksInput(**{**vars(self), **said})

@@ -60,17 +60,17 @@ def audit(
     output: Output,
 ) -> None:
     """Run ``truerank audit``."""
-    design = samples.design()
+    given = samples.ranks_input()
     if not negatives and test is None and ranks is None:
         raise InputError("nothing to audit; give --negatives, --test or --ranks")
-    if ranks is None and design.said():
-        option = next(iter(design.said())).replace("_", "-")
+    if ranks is None and given.said():
+        option = next(iter(given.said())).replace("_", "-")
         raise InputError(f"--{option} is about sampled ranks; give --ranks FILE")
     from truerank.evaluation.auditing import audit as look
 
     tables: dict[str, Any] = {path.stem: path for path in negatives or ()}
     with reporting(None, 2, "auditing") as advance:
-        counts = None if ranks is None else _counts.read([ranks], design)
+        counts = None if ranks is None else _counts.read([ranks], given)
         advance(1)
         found = look(
             negatives=tables if len(tables) > 1 else next(iter(tables.values()), None),

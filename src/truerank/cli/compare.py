@@ -13,10 +13,10 @@ import typer
 from truerank.cli import _counts, _output
 from truerank.cli._answers import (
     ESTIMATORS,
-    TARGETS,
+    SCOPES,
     Confidence,
     Metrics,
-    Target,
+    ScopeOption,
     split_metrics,
 )
 from truerank.cli._groups import command
@@ -40,7 +40,7 @@ every model was ranked among the same negatives.
 truerank compare ease.csv als.csv --n-items 3706 --sample-size 100
 truerank compare all.parquet --by model -m recall@10,ndcg@10
 truerank compare ease.parquet als.parquet knn.parquet --baseline knn
-truerank compare a.parquet b.parquet --target population --tests
+truerank compare a.parquet b.parquet --scope population --tests
 
 For these users: would a full evaluation of the very same users say so? For the population: would \
 new users say so, too? The latter takes more. The metric is ndcg@10 unless said.
@@ -84,7 +84,7 @@ def compare(
             rich_help_panel=ANSWERS,
         ),
     ] = "smooth",
-    target: Target = None,
+    scope: ScopeOption = None,
     confidence: Confidence = 0.95,
     baseline: Annotated[
         str | None,
@@ -114,9 +114,9 @@ def compare(
     output: Output,
 ) -> None:
     """Run ``truerank compare``."""
-    design = samples.design()
-    _counts.check_files(files, design)
-    models, options = _counts.models(files, by, design)
+    given = samples.ranks_input()
+    _counts.check_files(files, given)
+    models, options = _counts.models(files, by, given)
     from truerank.inference.comparing.compare import compare as run
     from truerank.metrics import parse
 
@@ -130,7 +130,7 @@ def compare(
                     metric,
                     estimator=estimator,
                     confidence=confidence,
-                    target=target or TARGETS[0],
+                    scope=scope or SCOPES[0],
                     baseline=baseline,
                     unpaired=unpaired,
                     **options,

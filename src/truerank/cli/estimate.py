@@ -91,9 +91,9 @@ def estimate(
 ) -> None:
     """Run ``truerank estimate``."""
     _check_paths(files, output.output, save_counts, by)
-    design = samples.design()
+    given = samples.ranks_input()
     wanted, chosen = answers.wanted(), answers.chosen()
-    counts = _counts.read_by(files, design, by) if by else {"": _counts.read(files, design)}
+    counts = _counts.read_by(files, given, by) if by else {"": _counts.read(files, given)}
     options = {"support": support, "plug_in": plug_in, "clip": clip, **answers.intervals()}
     runs = run(counts, wanted, chosen, options)
     if save_counts is not None:

@@ -20,11 +20,11 @@ HELP = """Global metrics of a model: exact where that is affordable, sampled whe
 \b
 truerank evaluate --user-factors U.npy --item-factors V.npy \\
     --test test.parquet --train train.parquet
-truerank evaluate --scores S.npy --test test.csv --mode adaptive -m recall@10
+truerank evaluate --scores S.npy --test test.csv --design adaptive -m recall@10
 truerank evaluate --scorer my_module:score --items items.csv --test test.csv \\
     --cache scored/ --name my-model-v3 --budget 200
 truerank evaluate --engine spark --master yarn --test users/ \\
-    --item-factors V.npy --mode exact
+    --item-factors V.npy --design exact
 
 Tests and training data are tables of user_id and item_id; ids are row numbers of the matrices \
 unless --users-file and --items name them in order. On Spark the test may hold users with their \
@@ -70,35 +70,35 @@ def evaluate(
     """Run ``truerank evaluate``."""
     wanted, chosen = answers.wanted(), answers.chosen()
     check_counts_path(save_counts)
-    from truerank import evaluation
-
     asked: dict[str, Any] = {
         "train": train,
         "metrics": wanted,
         "estimator": next(iter(chosen.values())),
         "confidence": None,  # intervals come with the estimates below
+        **protocol.arguments(),
     }
     if engine.on_spark():
-        asked |= protocol.on_spark() | model.of_vectors()
+        from truerank import spark
+
         engine.start()
-        found = evaluation.evaluate_on_spark(test, model.on_spark(), **asked)
+        found = spark.evaluate(test, model.on_spark(), **asked)
     else:
-        found = evaluation.evaluate(model.scorer(), test, **asked, **protocol.arguments())
+        from truerank import evaluation
+
+        found = evaluation.evaluate(model.scorer(), test, **asked)
     if save_counts is not None:
         found.save(save_counts)
-    options = {**answers.intervals(), "population": found.protocol["population"]}
-    if protocol.users is not None:
-        options.setdefault("target", "population")  # all users of the test
+    options = {**answers.intervals(), "population_size": found.protocol["population_size"]}
+    if found.protocol["users"] < found.protocol["population_size"]:
+        options.setdefault("scope", "population")  # all users of the test
     runs = run({"": found.counts}, wanted, chosen, options)
-    cost = found.cost
     _results.write(
         output,
         runs,
         wanted,
         by=None,
         clip=False,
-        more={"protocol": dict(found.protocol), "cost": dict(cost)},
-        before=found.protocol["reason"],
-        after=f"{cost['pairs']:,.0f} pairs scored ({cost['pairs_per_user']:,.0f} a target) in "
-        f"{cost['seconds']:.1f} s",
+        more={key: value for key, value in found.to_dict().items() if key != "results"},
+        before=found.reason,
+        after=found.cost_line,
     )

@@ -12,7 +12,7 @@ import typer
 from truerank.cli import _counts
 from truerank.cli._groups import command
 from truerank.cli._options import Output, integers, words
-from truerank.cli._samples import Design, Samples
+from truerank.cli._samples import RanksInput, Samples
 from truerank.errors import AssumptionWarning, InputError
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def map_cutoffs(
     cuts = integers(k, "--k")
     counts = None
     if ranks is not None:
-        counts = _read(ranks, samples.design())
+        counts = _read(ranks, samples.ranks_input())
         n_items = _one(counts.n_items, "n_items")
         sample_size = _one(counts.sample_size, "sample_size")
     else:
@@ -86,11 +86,11 @@ def map_cutoffs(
     )
 
 
-def _read(ranks: Path, design: Design) -> RankCounts:
+def _read(ranks: Path, given: RanksInput) -> RankCounts:
     with warnings.catch_warnings():
         # With or without replacement: a mapping is the same.
         warnings.simplefilter("ignore", AssumptionWarning)
-        return _counts.read([ranks], design)
+        return _counts.read([ranks], given)
 
 
 def _map(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from truerank.cli import _counts
-from truerank.cli._answers import TARGETS, Target
+from truerank.cli._answers import SCOPES, ScopeOption
 from truerank.cli._groups import command
 from truerank.cli._options import Output
-from truerank.cli._samples import Design, Samples
+from truerank.cli._samples import RanksInput, Samples
 from truerank.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,10 +25,10 @@ HELP = """The cheapest evaluations that know a metric to a given error.
 \b
 truerank plan --n-items 16980 --n-users 5551 -m recall@10 --error 0.05
 truerank plan --n-items 3706 --n-users 6040 -m ndcg@10 --error 0.02 --like 0.4
-truerank plan --like counts.parquet -m recall@10 --error 0.05 --confidence 0
+truerank plan --like counts.parquet -m recall@10 --error 0.02
 
-Each is a design of `truerank evaluate` or fewer users, with the pairs it scores and the error \
-predicted from simulated evaluations.
+Each is a design of `truerank evaluate`, for all users or fewer, with the pairs it scores and the \
+error predicted from simulated evaluations.
 """
 
 
@@ -48,7 +49,7 @@ def plan(
         typer.Option(
             "--error",
             metavar="SHARE",
-            help="Half-width of the interval as a share of the metric: 0.05 for 5 %.",
+            help="Relative root mean squared error to reach: 0.05 for 5 % of the metric.",
         ),
     ] = 0.05,
     confidence: Annotated[
@@ -56,7 +57,7 @@ def plan(
         typer.Option(
             "--confidence",
             metavar="SHARE",
-            help="Of that interval; with 0, --error is the root mean squared error.",
+            help="Confidence of the intervals whose half-width is shown beside the error.",
         ),
     ] = 0.95,
     like: Annotated[
@@ -68,7 +69,7 @@ def plan(
             "P(R <= K) = (K/N)^A; 0.3 unless said.",
         ),
     ] = None,
-    target: Target = None,
+    scope: ScopeOption = None,
     comparison: Annotated[
         bool,
         typer.Option(
@@ -79,7 +80,7 @@ def plan(
     output: Output,
 ) -> None:
     """Run ``truerank plan``."""
-    supposed, n_items = _like(like, samples.design())
+    supposed, n_items = _like(like, samples.ranks_input())
     from truerank.inference.planning.plan import plan as search
 
     found = search(
@@ -87,19 +88,19 @@ def plan(
         n_users,
         metric,
         error,
-        None if confidence == 0 else confidence,
         like=supposed,
-        target=target or TARGETS[0],
+        confidence=confidence,
+        scope=scope or SCOPES[0],
         comparison=comparison,
     )
     output.write(
         content=found.to_dict,
-        rows=lambda: [one.to_dict() | {"arguments": options(one)} for one in found],
+        rows=lambda: [one.to_dict() | {"design": repr(one.design)} for one in found],
         draw=lambda console: _draw(console, found),
     )
 
 
-def _like(like: str | None, pilot: Design) -> tuple[Any, int | None]:
+def _like(like: str | None, pilot: RanksInput) -> tuple[Any, int | None]:
     """What --like names, and the items if the pilot does not know them."""
     if like is not None:
         try:
@@ -118,21 +119,14 @@ def _like(like: str | None, pilot: Design) -> tuple[Any, int | None]:
 
 def options(one: Planned) -> str:
     """A design as options of ``truerank evaluate``."""
-    parts = []
-    for name, value in one.arguments.items():
-        option = "mode" if name == "sampler" else name.replace("_", "-")
-        if isinstance(value, bool):
-            parts += [f"--{option}"] if value else []
-        else:
-            parts.append(f"--{option} {int(value) if isinstance(value, float) else value}")
-    return " ".join(parts)
+    return f"--design {shlex.quote(repr(one.design))}"
 
 
 def _draw(console: Console, found: Plan) -> None:
     from rich import box
     from rich.table import Table
 
-    console.print(f"{found.headline()}, {found.target}", highlight=False, markup=False)
+    console.print(found.headline(), highlight=False, markup=False)
     console.print(
         f"{found.n_users:,} users · {found.n_items:,} items · ranks by {found.source}",
         highlight=False,
@@ -140,7 +134,7 @@ def _draw(console: Console, found: Plan) -> None:
     )
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("design", no_wrap=True)
-    for name in ("users", "items a user", "pairs", "error"):
+    for name in ("users", "pairs per user", "pairs", "error", "interval ±"):
         table.add_column(name, justify="right", no_wrap=True)
     for one in found:
         table.add_row(
@@ -149,6 +143,7 @@ def _draw(console: Console, found: Plan) -> None:
             f"{one.pairs_per_user:,.0f}",
             f"{one.total_pairs:,.0f}",
             f"{100 * one.error:.1f} %",
+            f"{100 * found.half_width(one.error):.1f} %",
         )
     console.print(table)
     if found:

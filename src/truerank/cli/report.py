@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from truerank.cli import _counts, _output
-from truerank.cli._answers import ESTIMATORS, Confidence, Metrics, Target, split_metrics
+from truerank.cli._answers import ESTIMATORS, Confidence, Metrics, ScopeOption, split_metrics
 from truerank.cli._groups import command
 from truerank.cli._options import ANSWERS, OUTPUT, Talk, words
 from truerank.cli._samples import Samples
@@ -62,7 +62,7 @@ def report(
             rich_help_panel=ANSWERS,
         ),
     ] = "smooth",
-    target: Target = None,
+    scope: ScopeOption = None,
     confidence: Confidence = 0.95,
     unpaired: Annotated[
         bool,
@@ -90,9 +90,9 @@ def report(
     """Run ``truerank report``."""
     if out.resolve() in {path.resolve() for path in files}:
         raise InputError(f"--out is {out}, an input file; write to another one")
-    design = samples.design()
-    _counts.check_files(files, design)
-    models, options = _counts.models(files, by, design, alone=True)
+    given = samples.ranks_input()
+    _counts.check_files(files, given)
+    models, options = _counts.models(files, by, given, alone=True)
     from truerank.report import write
 
     write(
@@ -102,7 +102,7 @@ def report(
         metrics=split_metrics(metrics) if metrics else None,
         estimator=estimator,
         confidence=confidence,
-        target=target,
+        scope=scope,
         unpaired=unpaired,
         **options,
     )

@@ -122,7 +122,7 @@ def translate(
 
 def _facts(found: Translation) -> dict[str, Any]:
     content = asdict(found)
-    return {**content.pop("design"), **content}
+    return {**content.pop("protocol"), **content}
 
 
 def _values(texts: Sequence[str]) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def _draw(console: Console, found: Translation) -> None:
     def say(text: str, indent: int = 0) -> None:
         console.print(Padding(Text(text), (0, 0, 0, indent)))
 
-    say(str(found.design))
+    say(str(found.protocol))
     console.print(_published_table(found))
     for sentence in found.sentences:
         say(sentence)

@@ -1,7 +1,12 @@
 """Where the counting is done: one kernel for a batch of rows, and engines that spread batches."""
 
-from truerank.engines import spark
 from truerank.engines.batches import add_up, pack
-from truerank.engines.kernels import Kernel, adaptive, exact, ranks, sampled
+from truerank.engines.items import Items
+from truerank.engines.kernels import Kernel, ranks
+from truerank.engines.levels import within_budget
 
-__all__ = ["Kernel", "adaptive", "add_up", "exact", "pack", "ranks", "sampled", "spark"]
+__all__ = ["Items", "Kernel", "add_up", "pack", "ranks", "within_budget"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,17 @@ from truerank.errors import InputError
 from truerank.outcomes.counts import RankCounts
 
 KEYS = ("scheme", "n_items", "sample_size", "sampled_rank", "replicate")
-# Outcomes add up by their weight; the other two are totals of a batch, on its first row.
-SUMS = ("weight", "n_users", "squared_weight")
+# Outcomes add up by their weight; the others are totals of a batch, on its first row.
+SUMS = ("weight", "n_users", "squared_weight", "pairs", "targets")
 
 _BYTES = 2**25  # of rows counted at a time
 
 
-def pack(counts: RankCounts | None) -> Any:
-    """Counts as a pyarrow Table that can be concatenated with others; None has no rows."""
+def pack(counts: RankCounts | None, pairs: int = 0, targets: int = 0) -> Any:
+    """Counts as a pyarrow Table that can be concatenated with others; None has no rows.
+
+    ``pairs`` is how many were asked of the scorer for them, ``targets`` how many were ranked.
+    """
     import pyarrow as pa
 
     text, whole, real = pa.string(), pa.int64(), pa.float64()
@@ -31,7 +35,7 @@ def pack(counts: RankCounts | None) -> Any:
     names = np.array([scheme.name for scheme in counts.schemes], dtype=object)
     columns: list[Any] = [names[counts.scheme]]
     columns += [getattr(counts, name) for name in (*KEYS[1:], "weight")]
-    for total in (counts.n_users, counts.squared_weight):
+    for total in (counts.n_users, counts.squared_weight, pairs, targets):
         columns.append(np.zeros(counts.n_outcomes))
         columns[-1][0] = total
     arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
@@ -39,7 +43,32 @@ def pack(counts: RankCounts | None) -> Any:
 
 
 def add_up(parts: Any) -> RankCounts:
-    """The counts of packed tables (or record batches), of one or of several."""
+    """The counts of packed tables (or record batches), of one or of several.
+
+    Parameters
+    ----------
+    parts : pyarrow.Table, RecordBatch or iterable of them
+        What kernels returned.
+
+    Returns
+    -------
+    RankCounts
+        Those of all parts.
+    """
+    return added_up(parts).counts
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Counts, the pairs that were asked of the scorer for them, and the targets ranked."""
+
+    counts: RankCounts
+    pairs: int
+    targets: int
+
+
+def added_up(parts: Any) -> Counted:
+    """`add_up`, with what the counts took."""
     import pyarrow as pa
 
     if isinstance(parts, (pa.Table, pa.RecordBatch)):
@@ -48,8 +77,9 @@ def add_up(parts: Any) -> RankCounts:
     whole = pa.concat_tables(tables) if tables else pack(None)
     if not len(whole):
         raise InputError("there are no rows; there is nothing to count")
-    n_users, squared = (float(whole[name].to_numpy().sum()) for name in SUMS[1:])
-    return RankCounts.from_columns(whole, n_users=n_users, squared_weight=squared)
+    n_users, squared, pairs, targets = (float(whole[name].to_numpy().sum()) for name in SUMS[1:])
+    counts = RankCounts.from_columns(whole, n_users=n_users, squared_weight=squared)
+    return Counted(counts, round(pairs), round(targets))
 
 
 def as_table(rows: Any) -> Any:

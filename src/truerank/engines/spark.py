@@ -11,12 +11,21 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from truerank.engines import kernels
-from truerank.engines.batches import KEYS, SUMS, add_up, gathered, whole_users
-from truerank.engines.kernels import Kernel
+from truerank.engines.batches import (
+    KEYS,
+    SUMS,
+    Counted,
+    added_up,
+    gathered,
+    whole_users,
+)
+from truerank.engines.items import Items
+from truerank.engines.kernels import COLUMNS, Kernel
 from truerank.errors import InputError, MissingExtraError, TruerankError
 from truerank.outcomes import _ranks, tables
 from truerank.outcomes.counts import RankCounts
@@ -31,77 +40,165 @@ _OURS = re.compile(r"truerank\.errors\.InputError: (.*?)(?:\n\s*\n|\n\s+at |\Z)"
 Run = Callable[[Iterator[Any]], Iterator[Any]]
 
 
-def sampled_counts(
-    users: Any, model: Any, *, distinct_users: bool = False, **options: Any
-) -> RankCounts:
-    """`truerank.sampled_counts` of a Spark DataFrame with one row a user.
+class Users:
+    """The users of an evaluation on Spark, one row per user.
 
     Parameters
     ----------
-    users
-        A DataFrame, or the path of a Parquet file or folder that every executor can read (faster:
-        Python workers then read it themselves, and no vector goes by Java). Its columns are
-        ``user_id`` (integers or strings), ``item_id`` (the target, or an array of all the user's
-        targets), ``vector`` (an array of floats or doubles; not needed if the model is a scorer)
-        and, if there is one, ``train`` (an array of items to leave out of the user's pool; none if
-        null).
-    model
-        Item vectors, shape (n_items, d), as a numpy array, which is broadcast, or as the path of
-        an .npy file that every executor can read, which is memory-mapped; or any
-        `scoring.Scorer` that pickles.
-    distinct_users
-        Say True if you know that no user has two rows. If not, a first job checks it, which
-        shuffles user ids (and nothing else).
-    options
-        As in `truerank.sampled_counts`: ``sample_size`` or ``num_negatives``, ``replacement``,
-        ``seed``, ``ties``, ``negatives`` (``SharedBlocks`` with ``n_blocks``), ``keep_target``;
-        ``item_ids``, ``item_biases`` and ``cosine`` of item vectors (`scoring.Factors`); and
-        ``columns``, our names to those of the DataFrame: ``{"vector": "features"}``.
+    source : DataFrame, str or path
+        A Spark DataFrame, or the path of a Parquet file or folder that every executor can read
+        (faster: Python workers then read it themselves, and no vector goes by Java). Its columns
+        are ``user_id`` (integers or strings), ``item_id`` (the target, or an array of all the
+        user's targets), ``vector`` (an array of floats or doubles; not needed if items are a
+        scorer) and, if there is one, ``train`` (an array of items to leave out of the user's pool;
+        none if null).
+    columns : dict, optional
+        Our names to those of the source: ``{"vector": "features"}``.
+    distinct : bool, default False
+        Whether it is known that no user has two rows. If not, a first job checks it, which shuffles
+        user ids (and nothing else).
+
+    Examples
+    --------
+    >>> from truerank.engines.spark import Users
+    >>> Users("users.parquet", columns={"vector": "features"}).columns
+    {'vector': 'features'}
     """
-    return _count(users, kernels.sampled(model, **options), distinct_users=distinct_users)
+
+    def __init__(
+        self,
+        source: Any,
+        *,
+        columns: Mapping[str, str] | None = None,
+        distinct: bool = False,
+    ) -> None:
+        self.source, self.columns, self.distinct = source, dict(columns or {}), distinct
+
+    @classmethod
+    def of(cls, source: Any) -> Users:
+        """``source`` if these are users already, else `Users` of it.
+
+        Parameters
+        ----------
+        source : Users, DataFrame, str or path
+            What a verb was given.
+
+        Returns
+        -------
+        Users
+            The users.
+        """
+        return source if isinstance(source, cls) else cls(source)
 
 
-def adaptive_counts(
-    users: Any, model: Any, *, distinct_users: bool = False, **options: Any
-) -> RankCounts:
-    """`truerank.adaptive_counts` of a Spark DataFrame with one row a user, up to a ``stop``.
+class Job:
+    """Rows of users on Spark, and functions applied to all of them."""
 
-    ``users``, ``model``, ``distinct_users`` and the options for items and columns as in
-    `sampled_counts`, the others as in `truerank.adaptive_counts`. A ``budget`` is refused: under
-    one, how far a user goes depends on all others.
-    """
-    return _count(users, kernels.adaptive(model, **options), distinct_users=distinct_users)
+    def __init__(self, users: Users, items: Items) -> None:
+        names = {name: name for name in COLUMNS} | users.columns
+        self._pieces = None
+        if isinstance(users.source, (str, os.PathLike)):
+            path = str(users.source)
+            frame, self._pieces = _session().read.parquet(path), _Pieces(path)
+        else:
+            _check_frame(users.source)
+            frame = users.source
+        wanted = ["user_id", "item_id"] + ["vector"] * items.needs_vectors
+        for name in wanted:
+            if names[name] not in frame.columns:
+                raise InputError(
+                    f"the users have no column {names[name]} ({name}); found: "
+                    f"{', '.join(frame.columns)}; for other names say Users(..., columns=)"
+                )
+        self.leaves_out = names["train"] in frame.columns
+        wanted += ["train"] * self.leaves_out
+        columns = [names[name] for name in wanted]
+        self._frame = frame.select(*columns)
+        if items.needs_vectors:
+            _check_vectors(self._frame, names["vector"])
+        if not users.distinct:
+            _check_distinct(self._frame, names["user_id"])
+        if self._pieces is not None:
+            self._pieces.columns = columns
+        self._by_value = not items.needs_vectors
+
+    def n_users(self) -> int:
+        """Number of users, by a job of its own."""
+        return int(self._frame.count())
+
+    def counts(self, kernel: Kernel) -> Counted:
+        """Counts of all users by a kernel, with what they took."""
+        from pyspark.sql import functions as f
+
+        with self._mapped(kernel, _PACKED) as parts:
+            totals = parts.groupBy(*KEYS).agg(*(f.sum(name).alias(name) for name in SUMS))
+            return added_up(_collected(totals))
+
+    def tables(self, function: Any) -> list[Any]:
+        """What a function of rows, which knows its ``schema``, gives for all of them."""
+        with self._mapped(function, function.schema) as parts:
+            return [_collected(parts)]
+
+    def rows(self, kernel: Kernel) -> Any:
+        """The rows of the users that a kernel evaluates, brought here: a pyarrow Table."""
+        schema = self._frame.schema.simpleString().removeprefix("struct<")[:-1]
+        with self._mapped(kernel.evaluated, schema.replace(":", " ")) as parts:
+            return _collected(parts)
+
+    def ranks(self, kernel: Kernel, table: Callable[[Any], Any]) -> Any:
+        """A DataFrame of ranks, one row per target, by a function that makes tables of them."""
+        types = dict(self._frame.dtypes)
+        user, item = (types[kernel.columns[name]] for name in ("user_id", "item_id"))
+        item = item.removeprefix("array<").removesuffix(">")
+        rank = "double" if kernel.ties == "mid" else "bigint"
+        schema = f"user_id {user}, item_id {item}, rank {rank}, sample_size bigint, n_items bigint"
+        return self._applied(self._shared(table), schema)
+
+    @contextmanager
+    def _mapped(self, function: Callable[[Any], Any], schema: str) -> Iterator[Any]:
+        """A DataFrame of what a function gives for all rows; it lasts as long as the block."""
+        shared = self._shared(function)
+        try:
+            yield self._applied(shared, schema)
+        finally:
+            shared.unpersist()
+
+    def _shared(self, function: Callable[[Any], Any]) -> Any:
+        value = _ByValue(function) if self._by_value else function
+        return _context(self._frame).broadcast(value)
+
+    def _applied(self, shared: Any, schema: str) -> Any:
+        if self._pieces is None:
+            return self._frame.mapInArrow(_mapper(shared, None, iter), schema)
+        numbers = self._pieces.numbers(self._frame.sparkSession)
+        return numbers.mapInArrow(_mapper(shared, None, self._pieces.batches), schema)
 
 
-def exact_counts(
-    users: Any, model: Any, *, distinct_users: bool = False, **options: Any
-) -> RankCounts:
-    """`truerank.exact_counts` of a Spark DataFrame with one row a user.
-
-    ``users``, ``model``, ``distinct_users`` and the options for items and columns as in
-    `sampled_counts`; also ``ties``, ``seed`` and ``keep_target``.
-    """
-    return _count(users, kernels.exact(model, **options), distinct_users=distinct_users)
-
-
-def rank_counts(
+def from_table(
     ranks: Any,
     *,
     columns: Mapping[str, str] | None = None,
     distinct_users: bool = False,
     **options: Any,
 ) -> RankCounts:
-    """`RankCounts.from_table` of a Spark DataFrame, one row a rank.
+    """`RankCounts.from_table` of a Spark DataFrame, one row per rank.
 
     Parameters
     ----------
-    ranks
-        A DataFrame with the columns that `RankCounts.from_table` reads.
-    distinct_users
-        Say True if you know that no user has two rows: nothing is shuffled then but counts. If
-        not, and there is a column ``user_id``, rows are brought together by user.
-    columns, options
+    ranks : DataFrame
+        With the columns that `RankCounts.from_table` reads.
+    columns : dict, optional
+        Our names to those of the DataFrame.
+    distinct_users : bool, default False
+        Whether it is known that no user has two rows: nothing is shuffled then but counts. If not,
+        and there is a column ``user_id``, rows are brought together by user.
+    **options
         As in `RankCounts.from_table`.
+
+    Returns
+    -------
+    RankCounts
+        Counts of all rows.
     """
     _check_frame(ranks)
     names = _rank_columns(ranks, columns)
@@ -113,17 +210,27 @@ def rank_counts(
     together = "user_id" in names
     if together:
         frame = frame.repartition("user_id").sortWithinPartitions("user_id")
-    counts = _run(frame, kernels.ranks(**options), by="user_id" if together else None)
+    counts = _count_ranks(frame, kernels.ranks(**options), "user_id" if together else None)
     if options.get("replacement") is None:
         _ranks.warn_if_replacement_matters(counts.sample_size, counts.n_items)
     return counts
 
 
 def session(master: str = "local[*,4]", **config: Any) -> Any:
-    """A SparkSession, made or found; ``config`` are settings, with ``_`` for ``.``.
+    """A SparkSession, made or found.
 
-    ``local[2,4]`` runs on two cores and tries a task up to four times; ``local[2]`` would fail as
-    soon as one worker dies.
+    Parameters
+    ----------
+    master : str, default "local[*,4]"
+        Where Spark runs. ``local[2,4]`` runs on two cores and tries a task up to four times;
+        ``local[2]`` would fail as soon as one worker dies.
+    **config
+        Settings of Spark, with ``_`` for ``.``: ``spark_driver_memory="4g"``.
+
+    Returns
+    -------
+    SparkSession
+        The session.
     """
     spark = _pyspark()
     home = os.environ.get("JAVA_HOME")
@@ -143,54 +250,30 @@ def session(master: str = "local[*,4]", **config: Any) -> Any:
 
 
 def frame(table: Any) -> Any:
-    """A pyarrow Table as a DataFrame of the session there is, or of a local one."""
+    """A pyarrow Table as a DataFrame of the session there is, or of a local one.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        Rows.
+
+    Returns
+    -------
+    DataFrame
+        The same rows.
+    """
     return _session().createDataFrame(table)
 
 
-def _count(users: Any, kernel: Kernel, *, distinct_users: bool) -> RankCounts:
-    pieces = None
-    if isinstance(users, (str, os.PathLike)):
-        frame, pieces = _session().read.parquet(str(users)), _Pieces(str(users))
-    else:
-        _check_frame(users)
-        frame = users
-    wanted = ["user_id", "item_id"] + ["vector"] * kernel.model.needs_vectors
-    there = frame.columns
-    for name in wanted:
-        if kernel.columns[name] not in there:
-            raise InputError(
-                f"the DataFrame has no column {kernel.columns[name]} ({name}); found: "
-                f"{', '.join(there)}; for other names say columns="
-            )
-    if kernel.columns["train"] in there:
-        wanted.append("train")
-    columns = [kernel.columns[name] for name in wanted]
-    frame = frame.select(*columns)
-    if kernel.model.needs_vectors:
-        _check_vectors(frame, kernel.columns["vector"])
-    if not distinct_users:
-        _check_distinct(frame, kernel.columns["user_id"])
-    if pieces is None:
-        return _run(frame, kernel)
-    pieces.columns = columns
-    return _run(pieces.numbers(frame.sparkSession), kernel, read=pieces.batches)
-
-
-def _run(
-    frame: Any, kernel: Callable[[Any], Any], *, by: str | None = None, read: Run = iter
-) -> RankCounts:
-    """Count every partition and add up; with ``by``, rows are sorted by it and users kept whole.
-
-    ``read`` turns the batches that Spark sends into those that are counted.
-    """
+def _count_ranks(frame: Any, kernel: Callable[[Any], Any], by: str | None) -> RankCounts:
+    """Count every partition and add up; with ``by``, rows are sorted by it and users kept whole."""
     from pyspark.sql import functions as f
 
-    by_reference = not isinstance(kernel, Kernel) or kernel.model.needs_vectors
-    shared = _context(frame).broadcast(kernel if by_reference else _ByValue(kernel))
+    shared = _context(frame).broadcast(kernel)
     try:
-        parts = frame.mapInArrow(_mapper(shared, by, read), _PACKED)
+        parts = frame.mapInArrow(_mapper(shared, by, iter), _PACKED)
         totals = parts.groupBy(*KEYS).agg(*(f.sum(name).alias(name) for name in SUMS))
-        return add_up(_collected(totals))
+        return added_up(_collected(totals)).counts
     finally:
         shared.unpersist()
 
@@ -252,7 +335,9 @@ def _mapper(shared: Any, by: str | None, read: Run) -> Run:
         kernel = shared.value  # kept by the worker from task to task
         rows = gathered(read(batches))
         for table in rows if by is None else whole_users(rows, by):
-            yield from kernel(table).to_batches()
+            found = kernel(table)
+            if found is not None:
+                yield from found.to_batches()
 
     return run
 

@@ -45,14 +45,14 @@ def error_bound(
         raise InputError(f"estimator {chosen.name!r} is not linear; give one of bv and mn")
     (wanted,) = metrics_module.parse(metric)
     bias = variance = bound = 0.0
-    for design, prior, gains in chosen.corrected_gains(counts, [wanted], support):
-        share = float(design.observed.sum())
-        expected = design.probability @ gains[0]
-        spread = np.maximum(design.probability @ gains[0] ** 2 - expected**2, 0.0)
-        target = wanted.gain(design.support.rank, design.n_items)
+    for space, prior, gains in chosen.corrected_gains(counts, [wanted], support):
+        share = float(space.observed.sum())
+        expected = space.probability @ gains[0]
+        spread = np.maximum(space.probability @ gains[0] ** 2 - expected**2, 0.0)
+        target = wanted.gain(space.support.rank, space.n_items)
         bias += share * float(prior @ (expected - target) ** 2)
         variance += share * float(prior @ spread)
-        bound += share * float(design.support.weight @ spread)
+        bound += share * float(space.support.weight @ spread)
     users = counts.effective_users
     return ErrorBound(wanted.key, bias, variance / users, bound / users)
 

@@ -1,6 +1,7 @@
-"""Evaluate a model: exactly, by fixed or adaptive samples, or by what is cheapest."""
+"""Evaluate a model: rank its targets, count the ranks, estimate the metrics."""
 
-from truerank.evaluation._evaluate import Evaluation, evaluate, read_protocol
-from truerank.evaluation.cluster import evaluate_on_spark
+from truerank.evaluation.evaluated import Evaluation, read_protocol
+from truerank.evaluation.evaluating import evaluate
+from truerank.evaluation.ranking import count, rank
 
-__all__ = ["Evaluation", "evaluate", "evaluate_on_spark", "read_protocol"]
+__all__ = ["Evaluation", "count", "evaluate", "rank", "read_protocol"]

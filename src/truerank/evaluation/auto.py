@@ -1,59 +1,51 @@
-"""Which mode is cheapest: exact, a fixed sample or an adaptive one.
+"""Turn `Auto` into the design that serves the first metric best.
 
-The scorer is timed on a few users. If ranking everything is quick, that is the answer. If not, a
-pilot sample gives a first rank distribution, and simulated evaluations from it say what error each
-design would make and what it would cost. Where the break-even of sampling lies follows from the
-times, and so does whether negatives shared by blocks of users are worth their scatter.
+Without a budget that is an exact evaluation if it is quick, else the cheapest design whose error,
+predicted by simulating evaluations from a pilot's rank distribution, is small enough. Within a
+budget of pairs or seconds it is an exact evaluation if that is covered, else whichever of an
+adaptive and a fixed sample is predicted to err less.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from truerank import sampling
-from truerank.designs import USUAL_BUDGET, Adaptive
+from truerank.designs import Adaptive, Auto, Design, Exact, Fixed
+from truerank.errors import InputError
 from truerank.estimators import Estimator
 from truerank.estimators.support import RankDistribution
-from truerank.inference.planning.simulate import Design, crowd, predict_error
+from truerank.evaluation.pilot import START, Pilot, distribution
+from truerank.inference.planning.simulate import PredictedError, crowd, predict_error
 from truerank.metrics import Metric
-from truerank.outcomes.schemes import Scheme
-from truerank.scoring import exact
 from truerank.scoring.factors import Factors
+from truerank.scoring.function import Callable
+from truerank.scoring.ledger import Ledger
 from truerank.scoring.scorer import Scorer
 from truerank.scoring.task import Task
 
-Negatives = str | sampling.SharedBlocks
 QUICK = 20.0  # seconds that an exact evaluation may always take
+SHARED_BY = 64
 # Standard deviation under shared negatives, in those of users' own: the largest measured for blocks
 # of 64 (docs/benchmarks-evaluation.md).
 SHARED_SCATTER = 2.1
+_TINY = 2e8  # multiplications, which are quicker than timing them
 _PILOT_USERS = 1000
+_PILOT_SHARE = 0.1  # of a budget
+_FEWEST_USERS = 50  # of a pilot
+_ROUND = 16  # users of the first look at what a pair takes
 _SIMULATED_USERS = 5000
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The mode chosen, the design if it samples, and why in one sentence."""
-
-    mode: str  # "exact", "fixed" or "adaptive"
-    design: Design | None
-    reason: str
-    negatives: Negatives | sampling.FrozenNegatives = "per-user"
-
-
-@dataclass(frozen=True)
-class _Candidate:
-    """A design, its relative error, scored pairs a user and seconds."""
+    """The design chosen, why in one sentence, and the pairs that choosing took."""
 
     design: Design
-    negatives: Negatives
-    error: float
-    pairs: float
-    seconds: float
+    reason: str
+    cost: int
 
 
 def choose(
@@ -61,164 +53,216 @@ def choose(
     task: Task,
     metric: Metric,
     estimator: Estimator,
+    asked: Auto,
     *,
-    error: float,
-    budget: float | None,
-    ladder: Adaptive,
-    replacement: bool,
     seed: int,
-    negatives: Negatives | None = None,
+    n_users: int | None = None,
 ) -> Choice:
-    """The cheapest mode with a relative error of at most ``error``, or what ``budget`` buys.
+    """The design for what was asked.
 
-    Within a budget (scored pairs a user) that is an exact evaluation, or else the adaptive one
-    that spends it: it adapts to the model by itself. ``negatives`` are those of
-    `sampling.sampled_counts`; without, sharing is weighed, but for a budget, as it makes no pair
-    cheaper.
+    Parameters
+    ----------
+    scorer : Scorer
+        A `Ledger`, or a scorer that is computed.
+    task : Task
+        The targets, or those of a part of the users.
+    metric : Metric
+        Whose error counts.
+    estimator : Estimator
+        That the evaluation will use.
+    asked : Auto
+        The error, the budget or the time.
+    seed : int
+        Seed of the evaluation, whose negatives the pilot begins with.
+    n_users : int, optional
+        Users of the whole evaluation.
+
+    Returns
+    -------
+    Choice
+        What to do.
     """
-    everything = float(task.n_items.mean())
-    if budget is not None:
-        if everything - 1 <= budget:
-            return Choice(
-                "exact", None, f"exact: {everything:,.0f} items a user are within the budget"
-            )
-        said = f"{budget:,.0f} scored pairs a user instead of {everything:,.0f}"
-        if negatives not in (None, "per-user"):
-            fixed = Design(Scheme(replacement), int(budget) + 1)
-            return Choice("fixed", fixed, f"fixed, with shared negatives: {said}", negatives)
-        spent = adaptive(ladder, task, budget, replacement=replacement)
-        return Choice("adaptive", spent, f"adaptive: {said}")
-    whole = _seconds(scorer, task)
-    if whole <= QUICK:
-        return Choice("exact", None, f"exact: ranking all items takes about {_span(whole)}")
-    law = _pilot(scorer, task, estimator, metric, ladder, replacement=replacement, seed=seed)
-    # Sharing makes products of factors faster.
-    both = ("per-user", "shared-block") if isinstance(scorer, Factors) else ("per-user",)
-    kinds: tuple[Negatives, ...] = both if negatives is None else (negatives,)
-    pair = {kind: _seconds(scorer, task, kind) for kind in kinds}
-    found: list[_Candidate] = []
-    for design in _designs(task, ladder, replacement=replacement):
-        found += _predict(law, metric, design, task, estimator, pair)
-        if all(any(c.error <= error for c in found if c.negatives == kind) for kind in pair):
-            break
-    good = [c for c in found if c.error <= error]
-    if not good:
-        return Choice(
-            "exact", None, f"exact: no sample reaches an error of {error:.0%} in {metric.key}"
-        )
-    best = min(good, key=lambda c: c.seconds)
-    if best.seconds >= whole:
-        return Choice(
-            "exact",
-            None,
-            f"exact: about {_span(whole)}, no slower than the sample that {error:.0%} needs",
-        )
-    mode = "adaptive" if best.design.scheme.adaptive else "fixed"
-    shared = ", shared by blocks of users" if best.negatives != "per-user" else ""
-    return Choice(
-        mode,
-        best.design,
-        f"{mode}: about {best.pairs:,.0f} scored pairs a user{shared}, instead of "
-        f"{everything:,.0f}; predicted error of {metric.key} {best.error:.1%}, the cheapest with "
-        f"an error of at most {error:.0%}",
-        best.negatives,
+    pilot = Pilot(scorer, task, seed=seed, n_users=n_users)
+    if asked.budget is not None:
+        found = _within_pairs(pilot, metric, estimator, asked.budget)
+    elif asked.seconds is not None:
+        found = _within_seconds(pilot, metric, estimator, asked.seconds)
+    else:
+        _check_price(pilot)
+        found = _to_error(pilot, metric, estimator, asked.error)
+    design, reason = found
+    if asked.users is not None and design.users is None:
+        design = replace(design, users=asked.users, stratified=asked.stratified)
+    return Choice(design, f"{design!r}: {reason}", pilot.cost)
+
+
+def _check_price(pilot: Pilot) -> None:
+    """Nobody's money is spent without a word: a `Callable` may cost per pair."""
+    if not isinstance(pilot.scorer, Ledger) or not isinstance(pilot.scorer.scorer, Callable):
+        return
+    n_users, mean_pool = pilot.n_users, float(pilot.task.n_items.mean())
+    asks = ", ".join(
+        f"{design!r} up to {n_users * (design.pairs(mean_pool) or 0):,.0f} pairs"
+        for design in (Auto(budget=50), Adaptive(), Fixed(num_negatives=99))
+    )
+    raise InputError(
+        f"the scorer is a Callable, whose pairs may cost money, and the design Auto without a "
+        f"bound; say what to ask for: {asks}, Exact() {n_users * pilot.everything:,.0f} pairs, "
+        "Auto(seconds=60) what fits the time"
     )
 
 
-def adaptive(ladder: Adaptive, task: Task, budget: float | None, *, replacement: bool) -> Design:
-    """Adaptive samples for a task, within a budget."""
-    return Design(Scheme(replacement, ladder.ladder(task.catalogue), ladder.hits), budget=budget)
+def _within_pairs(
+    pilot: Pilot, metric: Metric, estimator: Estimator, budget: float
+) -> tuple[Design, str]:
+    """What errs least within a budget of pairs per user, the pilot's own among them."""
+    everything = pilot.everything
+    if everything <= budget:
+        return Exact(), f"all {everything:,.0f} items per user are within the budget of {budget:g}"
+    n_users = _PILOT_USERS
+    if pilot.ledger is None:  # what is computed is not remembered: the pilot is an expense
+        n_users = min(n_users, int(_PILOT_SHARE * budget * pilot.n_users / START))
+    within = f"within {budget:,.6g} scored pairs per user instead of {everything:,.0f}"
+    if n_users < min(_FEWEST_USERS, pilot.n_users):
+        return Adaptive(budget=budget), f"{within}; there is no room for a pilot"
+    law = distribution(pilot.start(budget, n_users), metric, estimator)
+    left = budget - pilot.spent
+    candidates: list[Design] = [Adaptive(budget=left)]
+    size = pilot.sample_size(left)
+    if size <= pilot.task.n_items.min():
+        candidates.append(Fixed(sample_size=size))
+    return _better(candidates, law, pilot, metric, estimator, within)
 
 
-def _designs(task: Task, ladder: Adaptive, *, replacement: bool) -> Iterator[Design]:
-    """Designs from cheap to dear: adaptive and fixed ones of growing cost."""
-    budget = 50
-    while budget < task.n_items.mean():
-        yield adaptive(ladder, task, budget, replacement=replacement)
-        if budget < task.n_items.min():
-            yield Design(Scheme(replacement), budget + 1)
-        budget *= 2
-
-
-def _pilot(
-    scorer: Scorer,
-    task: Task,
-    estimator: Estimator,
+def _better(
+    candidates: list[Design],
+    law: RankDistribution,
+    pilot: Pilot,
     metric: Metric,
-    ladder: Adaptive,
-    *,
-    replacement: bool,
-    seed: int,
-) -> RankDistribution:
-    """A first rank distribution, from adaptive samples of some users."""
-    few = task.take(np.arange(min(task.n_rows, _PILOT_USERS)))
-    counts = sampling.count_adaptive(
-        scorer,
-        few,
-        ladder=ladder.ladder(task.catalogue),
-        hits=ladder.hits,
-        budget=USUAL_BUDGET,
-        replacement=replacement,
-        seed=seed,
-    )
-    fit = estimator.fit(counts, metrics=[metric], support="auto", plug_in="plain")
-    if fit.distribution is None:
-        from truerank.estimators import MLE
+    estimator: Estimator,
+    within: str,
+) -> tuple[Design, str]:
+    """The design with the smallest predicted error, and what the others would do."""
+    errors = {
+        design: _relative(_predict(law, metric, design, pilot, estimator), pilot)
+        for design in candidates
+    }
+    best, *others = sorted(candidates, key=lambda design: errors[design])
+    text = f"{within}; predicted error of {metric.key} {errors[best]:.1%}"
+    return best, text + "".join(f", against {errors[other]:.1%} by {other!r}" for other in others)
 
-        fit = MLE().fit(counts, metrics=[metric], support="auto", plug_in="plain")
-    assert fit.distribution is not None
-    return fit.distribution
+
+def _within_seconds(
+    pilot: Pilot, metric: Metric, estimator: Estimator, seconds: float
+) -> tuple[Design, str]:
+    """What errs least of what takes about so long."""
+    if pilot.ledger is None or pilot.scorer.scores_rows:
+        whole = pilot.seconds_exact()
+        if whole <= seconds:
+            return Exact(), f"ranking all items takes about {_span(whole)}"
+        if pilot.ledger is not None:  # a pair costs as much as all items of its user
+            n_users = max(1, int(pilot.n_users * seconds / whole))
+            return Exact(users=n_users), (
+                f"this model scores all items of a user at a time; all users would take about "
+                f"{_span(whole)}"
+            )
+        pairs = seconds / pilot.seconds_per_pair() / pilot.n_users
+        return _within_pairs(pilot, metric, estimator, max(pairs, 2.0 * pilot.targets))
+    counts, n_users = None, _ROUND
+    while True:  # until the time per pair is known well enough
+        counts = pilot.start(pilot.everything, n_users)
+        if pilot.ledger.seconds >= min(seconds / 10, 1.0) or n_users >= pilot.task.n_users:
+            break
+        n_users *= 4
+    per_pair = pilot.seconds_per_asked_pair()
+    if per_pair is None:
+        return Adaptive(), "all scores of a pilot came from a cache, so that nothing was timed"
+    left = max(seconds - pilot.ledger.seconds, 0.0) / max(per_pair, 1e-12)
+    budget = (pilot.cost + left) / pilot.n_users
+    if budget >= pilot.everything:
+        whole = per_pair * pilot.everything * pilot.n_users
+        return Exact(), f"ranking all items takes about {_span(whole)}"
+    budget = max(budget, 2.0 * pilot.targets, counts.pairs_per_user)
+    return _within_pairs(pilot, metric, estimator, budget)
+
+
+def _to_error(
+    pilot: Pilot, metric: Metric, estimator: Estimator, error: float
+) -> tuple[Design, str]:
+    """The quickest design with a relative error of at most ``error``."""
+    if pilot.ledger is None:
+        if pilot.multiplications <= _TINY:
+            return Exact(), "ranking all items takes less than a second"
+        whole = pilot.seconds_exact()
+    elif pilot.scorer.scores_rows:
+        return Exact(), "this model scores all items of a user at a time: samples are no cheaper"
+    else:
+        pilot.start(pilot.everything, _ROUND)
+        whole = (pilot.seconds_per_asked_pair() or 0.0) * pilot.everything * pilot.n_users
+    if whole <= QUICK:
+        return Exact(), f"ranking all items takes about {_span(whole)}"
+    law = distribution(pilot.counts(Adaptive(), _PILOT_USERS), metric, estimator)
+    pair: dict[int | None, float] = {None: pilot.seconds_per_asked_pair() or 0.0}
+    if pilot.ledger is None:
+        pair[None] = pilot.seconds_per_pair()
+    if isinstance(pilot.scorer, Factors):  # sharing makes products of factors faster
+        pair[SHARED_BY] = pilot.seconds_per_pair(shared_by=SHARED_BY)
+    found: list[tuple[float, float, Design]] = []  # seconds, error, design
+    for design in _growing(pilot.task):
+        predicted = _predict(law, metric, design, pilot, estimator)
+        for shared_by, seconds in pair.items():
+            if shared_by is not None and not isinstance(design, Fixed):
+                continue
+            here = replace(design, shared_by=shared_by) if isinstance(design, Fixed) else design
+            wide = SHARED_SCATTER if shared_by is not None else 1.0
+            off = _relative(predicted, pilot, wide)
+            if off <= error:
+                n_pairs = predicted.pairs_per_user * pilot.targets * pilot.n_users
+                found.append((n_pairs * seconds, off, here))
+        if len({getattr(design, "shared_by", None) for *_, design in found}) == len(pair):
+            break
+    if not found:
+        return Exact(), f"no sample reaches an error of {error:.1%} in {metric.key}"
+    seconds, off, best = min(found, key=lambda one: one[0])
+    if seconds >= whole:
+        return Exact(), (
+            f"about {_span(whole)}, no slower than the sample that an error of {error:.1%} needs"
+        )
+    return best, (
+        f"predicted error of {metric.key} {off:.1%} in about {_span(seconds)}, the cheapest with "
+        f"at most {error:.1%}; ranking all items takes about {_span(whole)}"
+    )
+
+
+def _growing(task: Task) -> Iterator[Design]:
+    """Designs from cheap to dear: adaptive and fixed ones of growing cost."""
+    pairs = 51
+    while pairs < task.n_items.mean():
+        yield Adaptive(budget=pairs)
+        if pairs <= task.n_items.min():
+            yield Fixed(sample_size=pairs)
+        pairs *= 2
 
 
 def _predict(
-    law: RankDistribution,
-    metric: Metric,
-    design: Design,
-    task: Task,
-    estimator: Estimator,
-    pair: dict[Negatives, float],
-) -> Iterator[_Candidate]:
-    """What a design would do on the whole task, for each kind of negatives and its time a pair."""
-    n_users = min(task.n_rows, _SIMULATED_USERS)
-    users = crowd(law, n_users, task.n_items)
-    predicted = predict_error(users, metric, design=design, estimator=estimator)
-    more_users = np.sqrt(n_users / task.n_rows)  # the spread shrinks, the bias does not
-    for kind, seconds in pair.items():
-        shared = kind != "per-user"
-        if shared and design.scheme.adaptive:
-            continue
-        spread = predicted.std_error * more_users * (SHARED_SCATTER if shared else 1.0)
-        yield _Candidate(
-            design,
-            kind,
-            replace(predicted, std_error=spread).relative,
-            predicted.pairs_per_user,
-            predicted.pairs_per_user * seconds * task.n_rows,
-        )
+    law: RankDistribution, metric: Metric, design: Design, pilot: Pilot, estimator: Estimator
+) -> PredictedError:
+    """The error on users such as those of the task, at most so many."""
+    users = crowd(law, _simulated(pilot), pilot.task.n_items)
+    return predict_error(
+        users, metric, design=design, estimator=estimator, catalogue=pilot.task.catalogue
+    )
 
 
-def _seconds(scorer: Scorer, task: Task, negatives: Negatives | None = None) -> float:
-    """Seconds of an exact evaluation, or of one scored pair with such negatives."""
-    few = task.take(np.arange(min(task.n_rows, 64 if negatives is None else 256)))
-    size = int(min(100, few.n_items.min()))
-    taken = []
-    for _ in range(2):  # the first run may compile and warm up
-        begin = time.perf_counter()
-        if negatives is None:
-            exact.count(scorer, few, progress=False)
-        else:
-            sampling.count_fixed(
-                scorer,
-                few,
-                sample_size=size,
-                replacement=True,
-                seed=0,
-                negatives=negatives,
-                progress=False,
-            )
-        taken.append(time.perf_counter() - begin)
-    per_row = min(taken) / few.n_rows
-    return per_row * task.n_rows if negatives is None else per_row / (size - 1)
+def _simulated(pilot: Pilot) -> int:
+    return min(round(pilot.targets * pilot.n_users), _SIMULATED_USERS)
+
+
+def _relative(predicted: PredictedError, pilot: Pilot, wide: float = 1.0) -> float:
+    """The relative error for all users: with more of them the spread shrinks, not the bias."""
+    share = _simulated(pilot) / (pilot.targets * pilot.n_users)
+    spread = predicted.std_error * float(np.sqrt(share)) * wide
+    return replace(predicted, std_error=spread).relative
 
 
 def _span(seconds: float) -> str:

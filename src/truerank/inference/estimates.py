@@ -12,6 +12,7 @@ import numpy as np
 
 from truerank import estimators
 from truerank import metrics as metrics_module
+from truerank._types import Scope
 from truerank.errors import InputError
 from truerank.estimators import Estimator, Fit, Posterior
 from truerank.estimators.support import RankDistribution, Support
@@ -19,8 +20,8 @@ from truerank.inference.intervals.error_law import Fitted, error_law
 from truerank.inference.intervals.interval import (
     Interval,
     check_confidence,
-    check_population,
-    check_target,
+    check_population_size,
+    check_scope,
     intervals,
     reference_of,
 )
@@ -63,7 +64,7 @@ class Estimate:
 
     @property
     def std_error(self) -> float | None:
-        """Standard error of the value, for the target asked for."""
+        """Standard error of the value, for the scope asked for."""
         return None if self._interval is None else self._interval.std_error
 
     @property
@@ -130,7 +131,7 @@ class Estimates(Mapping[str, Estimate]):
     for estimators that have none. ``converged`` and ``n_iter`` are None where the estimator is a
     closed form; ``converged`` is None too for an EM stopped after a fixed number of steps.
     ``posterior`` is the fitted posterior over rank distributions (smooth), else None.
-    ``options`` are those that `estimate` was given: ``confidence``, ``target``, ``seed``, ...
+    ``options`` are those that `estimate` was given: ``confidence``, ``scope``, ``seed``, ...
     """
 
     estimator: Estimator
@@ -267,8 +268,8 @@ def estimate(
     k: int | Iterable[int] | None = None,
     estimator: str | Estimator = DEFAULT_ESTIMATOR,
     confidence: float | None = 0.95,
-    target: str = "these-users",
-    population: float | None = None,
+    scope: Scope = "these-users",
+    population_size: float | None = None,
     support: str | Support = "auto",
     plug_in: str = "plain",
     clip: bool = False,
@@ -291,11 +292,11 @@ def estimate(
     confidence
         Of the intervals: ``est["recall@10"].low`` and ``.high``. They are found when first asked
         for, so that values alone cost nothing more. None: no intervals.
-    target
-        What intervals are for. ``"these-users"``: the metric that an exact evaluation of the same
+    scope
+        Whom intervals are for. ``"these-users"``: the metric that an exact evaluation of the same
         users would give, so that only the sampled negatives are random. ``"population"``: the
         metric of all users that these are a sample of; wider.
-    population
+    population_size
         The number of all those users, where it is known: a sample of most of them says more.
     support
         ``"auto"`` fits on a compressed grid of global ranks, ``"full"`` on every rank.
@@ -315,15 +316,15 @@ def estimate(
         )
     given: dict[str, Any] = {
         "confidence": confidence,
-        "target": target,
-        "population": population,
+        "scope": scope,
+        "population_size": population_size,
         "support": support,
         "plug_in": plug_in,
         "clip": clip,
         "seed": seed,
         "progress": progress,
     }
-    asked = _interval_options(counts, confidence, target, population)
+    asked = _interval_options(counts, confidence, scope, population_size)
     chosen = estimators.get(estimator)
     wanted = metrics_module.parse(metrics, k=k)
     estimators.check(wanted, chosen, counts, plug_in)
@@ -354,15 +355,15 @@ def write_report(models: Mapping[str, Any], path: Any, **options: Any) -> None:
 
 
 def _interval_options(
-    counts: RankCounts, confidence: float | None, target: str, population: float | None
+    counts: RankCounts, confidence: float | None, scope: str, population_size: float | None
 ) -> dict[str, Any] | None:
     """What was asked of the intervals, checked; None without any."""
-    check_target(target)
-    check_population(population, counts.n_users)
+    check_scope(scope)
+    check_population_size(population_size, counts.n_users)
     if confidence is None:
         return None
-    asked = {"confidence": check_confidence(confidence), "target": target}
-    return {**asked, "population": population}
+    asked = {"confidence": check_confidence(confidence), "scope": scope}
+    return {**asked, "population_size": population_size}
 
 
 def _result(

@@ -318,8 +318,8 @@ class RankCounts:
 
     @property
     def pairs_per_user(self) -> float:
-        """Negatives scored a sampled rank, in the mean."""
-        return float(self.weight @ (self.sample_size - 1)) / self.total_weight
+        """Scored pairs per user (and target) in the mean, the target's own included."""
+        return float(self.weight @ self.sample_size) / self.total_weight
 
     @property
     def adaptive(self) -> bool:

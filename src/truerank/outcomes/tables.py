@@ -32,6 +32,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "model": ("model", "algorithm"),
 }
 
+SCHEME_KEY = b"truerank.scheme"  # in the metadata of tables of ranks
 PARQUET = (".parquet", ".pq")
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 

@@ -36,8 +36,8 @@ def render(
     k: int | Iterable[int] | None = None,
     estimator: str | Estimator | None = None,
     confidence: float | None = None,
-    target: str | None = None,
-    population: float | None = None,
+    scope: str | None = None,
+    population_size: float | None = None,
     unpaired: bool = False,
     audit: Audit | None = None,
     seed: int | None = None,
@@ -54,7 +54,7 @@ def render(
         table or file with a column ``model``.
     metrics, k
         The verdict is on the first of them. Unsaid: those of the first result given, or the usual.
-    estimator, confidence, target, population, seed
+    estimator, confidence, scope, population_size, seed
         As in :func:`truerank.estimate`; unsaid, as in the first result given.
     unpaired
         As in :func:`truerank.compare`.
@@ -69,8 +69,8 @@ def render(
         k=k,
         estimator=estimator,
         confidence=confidence,
-        target=target,
-        population=population,
+        scope=scope,
+        population_size=population_size,
         unpaired=unpaired,
         audit=audit,
         seed=seed,

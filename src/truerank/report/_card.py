@@ -43,7 +43,7 @@ def rows(content: Content) -> list[tuple[str, str]]:
     whom = {"these-users": "these users", "population": "the population of users"}
     found += [
         ("Estimator", content.estimator),
-        ("Intervals", f"{percent}, for {whom[content.target]}"),
+        ("Intervals", f"{percent}, for {whom[content.scope]}"),
         ("Software", f"truerank {__version__}"),
     ]
     return found
@@ -93,7 +93,7 @@ def _facts(model: ModelContent) -> dict[str, str]:
 
 def _users(counts: RankCounts, card: Mapping[str, Any]) -> str:
     text = f"{counts.n_users:,.6g}" if counts.n_users % 1 else f"{counts.n_users:,.0f}"
-    everyone = card.get("population")
+    everyone = card.get("population_size")
     if everyone is not None and everyone > counts.n_users:
         text += f" of {everyone:,}" + (", stratified" if card.get("stratified") else "")
     return text

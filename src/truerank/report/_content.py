@@ -57,7 +57,7 @@ class Content:
     metrics: tuple[Metric, ...]
     estimator: str
     confidence: float
-    target: str
+    scope: str
     comparisons: tuple[Comparison, ...]
     frontier: Frontier | None
     findings: tuple[tuple[str, Finding], ...]  # of which model, "" for all
@@ -76,8 +76,8 @@ def gather(
     k: int | Iterable[int] | None,
     estimator: str | Estimator | None,
     confidence: float | None,
-    target: str | None,
-    population: float | None,
+    scope: str | None,
+    population_size: float | None,
     unpaired: bool,
     audit: Audit | None,
     seed: int | None,
@@ -90,7 +90,12 @@ def gather(
     if estimator is None:
         estimator = DEFAULT_ESTIMATOR if said is None else said.estimator
     options = {} if said is None else dict(said.options)
-    given = {"confidence": confidence, "target": target, "population": population, "seed": seed}
+    given = {
+        "confidence": confidence,
+        "scope": scope,
+        "population_size": population_size,
+        "seed": seed,
+    }
     options |= {name: value for name, value in given.items() if value is not None}
     options["confidence"] = options.get("confidence") or 0.95
     options["progress"] = progress
@@ -104,7 +109,7 @@ def gather(
             found.append(_of_model(name, counts, chosen, wanted, options, _protocol(models, name)))
             advance(1)
         if len(found) > 1:
-            known = ("confidence", "target", "population", "support")
+            known = ("confidence", "scope", "population_size", "support")
             comparisons = compare_all(
                 data.paired or data.counts,
                 wanted,
@@ -123,7 +128,7 @@ def gather(
             wanted,
             estimators.describe(chosen),
             options["confidence"],
-            options.get("target", "these-users"),
+            options.get("scope", "these-users"),
             comparisons,
             None,
             findings,

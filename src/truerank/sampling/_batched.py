@@ -6,44 +6,84 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from truerank import designs
-from truerank._types import IntArray
-from truerank.rng import Keys
+from truerank._types import FloatArray, IntArray
+from truerank.designs.climb import climb
 from truerank.sampling import _tie_modes, streams
-from truerank.sampling._design import Design, Sampled
+from truerank.sampling._drawing import Drawing, Ranked
 from truerank.scoring.scorer import Scorer, checked
 from truerank.scoring.task import Task
 
 _PAIRS = 2**18  # asked for in one call
 
 
-def sample(scorer: Scorer, task: Task, design: Design, advance: Callable[[int], None]) -> Sampled:
-    """Stage by stage for all rows that go on, so that the calls stay large."""
-    tied, n_scored = np.zeros((2, task.n_rows), dtype=np.int64)
+class Batched:
+    """Draws negatives for the rows of a task, level by level, and counts those above the target.
 
-    def draw(going_on: IntArray, before: IntArray, goal: IntArray) -> IntArray:
-        reached = int(before[0])  # by all that go on
-        hits = np.zeros(going_on.size, dtype=np.int64)
-        for part in _batches(np.arange(going_on.size), goal - before):
-            rows, n_new = going_on[part], goal[part] - reached
-            items = streams.negatives(
-                task,
-                rows,
-                design.keys[rows],
+    A target is scored with its first negatives; its score is kept for the later ones.
+
+    Attributes
+    ----------
+    tied
+        Negatives of the target's score in the last draw of each row, (n_rows,).
+    target_score
+        (n_rows,); NaN where it is not known yet.
+    pairs
+        Pairs asked for so far.
+    """
+
+    def __init__(self, scorer: Scorer, task: Task, drawing: Drawing) -> None:
+        self._scorer, self._task, self._drawing = scorer, task, drawing
+        self._stream = streams.STREAMS[type(drawing.draw)]
+        self.tied = np.zeros(task.n_rows, dtype=np.int64)
+        self.target_score: FloatArray = np.full(task.n_rows, np.nan)
+        self.pairs = 0
+
+    def draw(self, rows: IntArray, before: IntArray, goal: IntArray) -> IntArray:
+        """Take rows from samples of ``before``, equal for all, to ``goal``; the new hits."""
+        reached = int(before[0])
+        hits = np.zeros(rows.size, dtype=np.int64)
+        for part in _batches(goal - before):
+            here = rows[part]
+            items = self._stream(
+                self._task,
+                here,
+                self._drawing.keys[here],
                 reached - 1,
                 goal[part] - 1,
-                replacement=design.scheme.replacement,
+                replacement=self._drawing.scheme.replacement,
             )
-            hits[part], tied[rows] = _count(
-                scorer, task, rows, items, n_new, design.ties, design.tie_keys[rows]
-            )
-            n_scored[rows] += n_new + 1
+            hits[part], self.tied[here] = self.count(here, items)
         return hits
 
-    scheme, above, size = designs.climb(
-        design.scheme, task.n_items, draw, budget=design.budget, advance=advance
+    def count(self, rows: IntArray, items: IntArray) -> tuple[IntArray, IntArray]:
+        """Items (n_rows, n) above and tied with the target of each row."""
+        target = self._task.target[rows]
+        scored = ~np.isnan(self.target_score[rows])
+        ask_target = not scored.all()
+        asked = np.concatenate([target[:, None], items], axis=1) if ask_target else items
+        scores = checked(
+            self._scorer.score(self._task.user[rows], asked), asked.shape, self._scorer.label
+        )
+        self.pairs += asked.size
+        if ask_target:
+            self.target_score[rows] = scores[:, 0]
+            scores = scores[:, 1:]
+        own = self.target_score[rows][:, None]
+        over, same = scores > own, scores == own
+        ties = self._drawing.ties
+        if ties == _tie_modes.COUNT:
+            return over.sum(axis=1), same.sum(axis=1)
+        over |= _tie_modes.goes_above(same, ties, self._drawing.tie_keys[rows], items, target)
+        return over.sum(axis=1), np.zeros(rows.size, dtype=np.int64)
+
+
+def sample(scorer: Scorer, task: Task, drawing: Drawing, advance: Callable[[int], None]) -> Ranked:
+    """Level by level for all rows that go on, so that the calls stay large."""
+    sampler = Batched(scorer, task, drawing)
+    scheme, above, size = climb(
+        drawing.scheme, task.n_items, sampler.draw, total=drawing.total, advance=advance
     )
-    return Sampled(above, tied, size, n_scored, scheme)
+    return Ranked(above, sampler.tied, size, sampler.pairs, scheme, drawing.breaks_ties)
 
 
 def given(
@@ -51,54 +91,26 @@ def given(
     task: Task,
     start: IntArray,
     negatives: IntArray,
-    ties: int,
-    tie_keys: Keys,
+    drawing: Drawing,
     advance: Callable[[int], None],
-) -> Sampled:
+) -> Ranked:
     """Rank each row's target among negatives[start[row]:start[row + 1]]."""
+    sampler = Batched(scorer, task, drawing)
     above, tied = np.zeros((2, task.n_rows), dtype=np.int64)
     length = np.diff(start)
-    for rows in _batches(np.arange(task.n_rows), length):
-        items = np.repeat(task.target[rows][:, None], length[rows].max(), axis=1)
-        filled = np.arange(items.shape[1]) < length[rows, None]
-        place = start[rows, None] + np.arange(items.shape[1])
-        items[filled] = negatives[place[filled]]
-        above[rows], tied[rows] = _count(
-            scorer, task, rows, items, length[rows], ties, tie_keys[rows]
-        )
+    for rows in _batches(length):
+        place = start[rows, None] + np.arange(length[rows[0]])
+        above[rows], tied[rows] = sampler.count(rows, negatives[place])
         advance(rows.size)
-    return Sampled(above, tied, length + 1, length + 1)
+    return Ranked(above, tied, length + 1, sampler.pairs, drawing.scheme, drawing.breaks_ties)
 
 
-def _batches(rows: IntArray, length: IntArray) -> Iterator[IntArray]:
-    """Rows in batches of about _PAIRS negatives, those of similar length together."""
-    if rows.size and np.ptp(length[rows]):
-        rows = rows[np.argsort(-length[rows], kind="stable")]
-    begin = 0
-    while begin < rows.size:
-        n_rows = max(1, _PAIRS // (int(length[rows[begin]]) + 1))
-        yield rows[begin : begin + n_rows]
-        begin += n_rows
-
-
-def _count(
-    scorer: Scorer,
-    task: Task,
-    rows: IntArray,
-    items: IntArray,
-    length: IntArray,
-    ties: int,
-    tie_keys: Keys,
-) -> tuple[IntArray, IntArray]:
-    """Items above and tied with the target, of the first ``length`` of each row's items."""
-    target = task.target[rows]
-    # The target is scored together with the items: another call might round otherwise.
-    asked = np.concatenate([target[:, None], items], axis=1)
-    scores = checked(scorer.score(task.user[rows], asked), asked.shape, type(scorer).__name__)
-    real = np.arange(items.shape[1]) < length[:, None]
-    over = (scores[:, 1:] > scores[:, :1]) & real
-    same = (scores[:, 1:] == scores[:, :1]) & real
-    if ties == _tie_modes.COUNT:
-        return over.sum(axis=1), same.sum(axis=1)
-    over |= _tie_modes.goes_above(same, ties, tie_keys, items, target)
-    return over.sum(axis=1), np.zeros(rows.size, dtype=np.int64)
+def _batches(length: IntArray) -> Iterator[IntArray]:
+    """Rows of one length in batches of about _PAIRS negatives: nothing is scored as filling."""
+    order = np.argsort(-length, kind="stable")
+    cuts = np.flatnonzero(np.diff(length[order])) + 1
+    for rows in np.split(order, cuts):
+        if rows.size:
+            step = max(1, _PAIRS // (int(length[rows[0]]) + 1))
+            for begin in range(0, rows.size, step):
+                yield rows[begin : begin + step]

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truerank import designs
 from truerank._types import IntArray
+from truerank.designs.climb import climb
 from truerank.errors import InputError
-from truerank.rng import Keys
-from truerank.sampling._design import Design, Sampled
+from truerank.sampling._drawing import Drawing, Ranked
 from truerank.scoring._count import SWITCH
 from truerank.scoring.dense import Dense
 from truerank.scoring.factors import Factors
@@ -35,10 +34,11 @@ def matrices(scorer: Scorer, n_pairs: int) -> Matrices | None:
     if wish == "0" or (wish != "1" and n_pairs < _WORTH_NUMBA and "numba" not in sys.modules):
         return None
     found: Matrices
-    # What overrides `score` is no longer what its fields say.
-    if isinstance(scorer, Factors) and type(scorer).score is Factors.score:
+    if not scorer.is_matrix:
+        return None
+    if isinstance(scorer, Factors):
         found = scorer.user_factors, scorer.item_factors, False
-    elif isinstance(scorer, Dense) and type(scorer).score is Dense.score:
+    elif isinstance(scorer, Dense):
         scores = np.asarray(scorer.scores)
         found = scores, scores[:0], True
     else:
@@ -47,42 +47,93 @@ def matrices(scorer: Scorer, n_pairs: int) -> Matrices | None:
     return found if native and _kernels() is not None else None
 
 
-def sample(
-    found: Matrices, scorer: Scorer, task: Task, design: Design, advance: Callable[[int], None]
-) -> Sampled:
-    """Each row on its own stream, in compiled code."""
-    above, tied = np.zeros((2, task.n_rows), dtype=np.int64)
-    size = np.ones(task.n_rows, dtype=np.int64)
-    bad = np.zeros(task.n_rows, dtype=np.bool_)
+class Fused:
+    """Draws negatives for the rows of a task in compiled code, as `_batched.Batched` does.
 
-    def draw(rows: IntArray, ladder: tuple[int, ...], done: Callable[[int], None]) -> None:
-        run = _per_row(found, task, design, ladder, thresholds, above, tied, size, bad)
+    Attributes
+    ----------
+    tied
+        Negatives of the target's score, (n_rows,).
+    """
+
+    def __init__(self, found: Matrices, scorer: Scorer, task: Task, drawing: Drawing) -> None:
+        self._found, self._scorer, self._task, self._drawing = found, scorer, task, drawing
+        self.above, self.tied = np.zeros((2, task.n_rows), dtype=np.int64)
+        self.size = np.ones(task.n_rows, dtype=np.int64)
+        self._bad = np.zeros(task.n_rows, dtype=np.bool_)
+        # What a user leaves out, once for all levels.
+        self._left_out = task.start[task.group], task.start[task.group + 1], task.left_out
+        self._rooms = _Rooms(self._room)
+
+    @property
+    def pairs(self) -> int:
+        """Pairs scored so far, targets included."""
+        return int(self.size[self.size > 1].sum())
+
+    def draw(self, rows: IntArray, before: IntArray, goal: IntArray) -> IntArray:
+        """Take rows from samples of ``before``, equal for all, to ``goal``; the new hits."""
+        self.size[rows] = before
+        known = self.above[rows]
+        self.climb(rows, (int(goal.max()),), (), lambda n_rows: None)
+        return np.asarray(self.above[rows] - known)
+
+    def climb(
+        self,
+        rows: IntArray,
+        ladder: tuple[int, ...],
+        thresholds: tuple[int, ...],
+        advance: Callable[[int], None],
+    ) -> None:
+        """Take rows up a ladder from where they are; no row waits for the others."""
+        sizes = np.array(ladder, dtype=np.int64)
+        hits = np.array([*thresholds, 1], dtype=np.int64)  # nobody goes on from the last size
+
+        def run(part: IntArray) -> int:
+            task, drawing = self._task, self._drawing
+            space = self._rooms.take()
+            _kernels().per_row(
+                *self._found, part, task.user, task.target, drawing.keys, drawing.tie_keys,
+                *self._left_out, task.n_items, sizes, hits, drawing.scheme.replacement,
+                drawing.ties, task.catalogue, *space, self.above, self.tied, self.size, self._bad,
+            )  # fmt: skip
+            self._rooms.give_back(space)
+            return int(part.size)
+
         step = max(1, _PAIRS // ladder[0])
-        _threads(run, [rows[at : at + step] for at in range(0, rows.size, step)], done)
-        _check(bad, scorer, task)
+        _threads(run, [rows[at : at + step] for at in range(0, rows.size, step)], advance)
+        _check(self._bad, self._scorer, self._task)
 
-    scheme = design.scheme
-    thresholds = scheme.thresholds
-    if design.budget is None:  # no row waits for the others
-        draw(np.arange(task.n_rows), scheme.ladder, advance)
-        return Sampled(above, tied, size, size, scheme)
+    def _room(self) -> tuple[Any, ...]:
+        shuffled = 0 if self._drawing.scheme.replacement else self._task.catalogue
+        return (
+            np.arange(shuffled, dtype=np.int32),  # place
+            np.empty(shuffled + _kernels().WAIT, dtype=np.int32),  # swaps
+            np.zeros(self._task.catalogue, dtype=np.uint8),  # mark
+        )
 
-    def level(rows: IntArray, before: IntArray, goal: IntArray) -> IntArray:
-        known = above[rows]
-        draw(rows, (int(goal.max()),), lambda n_rows: None)
-        return np.asarray(above[rows] - known)
 
-    scheme, _, _ = designs.climb(scheme, task.n_items, level, budget=design.budget, advance=advance)
-    return Sampled(above, tied, size, size, scheme)
+def sample(
+    found: Matrices, scorer: Scorer, task: Task, drawing: Drawing, advance: Callable[[int], None]
+) -> Ranked:
+    """Each row on its own stream, in compiled code."""
+    sampler, scheme = Fused(found, scorer, task, drawing), drawing.scheme
+    if drawing.total is None:  # no row waits for the others
+        sampler.climb(np.arange(task.n_rows), scheme.ladder, scheme.thresholds, advance)
+    else:
+        scheme, _, _ = climb(
+            scheme, task.n_items, sampler.draw, total=drawing.total, advance=advance
+        )
+    above, tied, size = sampler.above, sampler.tied, sampler.size
+    return Ranked(above, tied, size, sampler.pairs, scheme, drawing.breaks_ties)
 
 
 def sample_shared(
-    found: Matrices, scorer: Scorer, task: Task, design: Design, advance: Callable[[int], None]
-) -> Sampled:
+    found: Matrices, scorer: Scorer, task: Task, drawing: Drawing, advance: Callable[[int], None]
+) -> Ranked:
     """Factors, a fixed size, streams shared by many rows: a small matrix product each."""
     kernels = _kernels()
     users, items, _ = found
-    n_negatives = design.scheme.ladder[0] - 1
+    n_negatives = drawing.scheme.ladder[0] - 1
     # Some more than needed: rows skip what is left out of their pools.
     n_pieces = -(-(n_negatives + n_negatives // 8 + 32) // kernels.PIECE)
     n_drawn = n_pieces * kernels.PIECE
@@ -101,14 +152,14 @@ def sample_shared(
 
     rooms = _Rooms(room)
     # By their upper bits only, which is fast: should two blocks mix, each comes in several parts.
-    order = np.argsort((design.keys >> np.uint64(48)).astype(np.uint16), kind="stable")
-    keys = design.keys[order]
+    order = np.argsort((drawing.keys >> np.uint64(48)).astype(np.uint16), kind="stable")
+    keys = drawing.keys[order]
     cuts = np.concatenate([[0], np.flatnonzero(keys[1:] != keys[:-1]) + 1, [order.size]])
     group = task.group[order]
     by_row = (
         task.user[order],
         task.target[order],
-        design.tie_keys[order],
+        drawing.tie_keys[order],
         task.start[group],
         task.start[group + 1],
     )
@@ -120,7 +171,7 @@ def sample_shared(
         here = cuts[blocks.start : blocks.stop + 1]
         kernels.shared(
             users, items, here, keys[here[:-1]], *by_row, task.left_out, n_negatives,
-            design.scheme.replacement, design.ties, *space, above, tied, short,
+            drawing.scheme.replacement, drawing.ties, *space, above, tied, short,
         )  # fmt: skip
         rooms.give_back(space)
         return int(here[-1] - here[0])
@@ -133,11 +184,10 @@ def sample_shared(
     above, tied, short = above[back], tied[back], short[back]
     size = np.full(task.n_rows, n_negatives + 1)
     if short.any():  # few users, with most of the catalogue left out
-        bad = np.zeros(task.n_rows, dtype=np.bool_)
-        size[short] = 1
-        run_one = _per_row(found, task, design, design.scheme.ladder, (), above, tied, size, bad)
-        run_one(np.flatnonzero(short))
-    return Sampled(above, tied, size, size, design.scheme)
+        rest = Fused(found, scorer, task, drawing)
+        rest.above, rest.tied, rest.size[~short] = above, tied, size[~short]
+        rest.climb(np.flatnonzero(short), drawing.scheme.ladder, (), lambda n_rows: None)
+    return Ranked(above, tied, size, int(size.sum()), drawing.scheme, drawing.breaks_ties)
 
 
 def given(
@@ -146,10 +196,9 @@ def given(
     task: Task,
     start: IntArray,
     negatives: IntArray,
-    ties: int,
-    tie_keys: Keys,
+    drawing: Drawing,
     advance: Callable[[int], None],
-) -> Sampled:
+) -> Ranked:
     """Rank each row's target among negatives[start[row]:start[row + 1]]."""
     kernels = _kernels()
     above, tied = np.zeros((2, task.n_rows), dtype=np.int64)
@@ -158,8 +207,8 @@ def given(
 
     def run(rows: IntArray) -> int:
         kernels.given(
-            *found, rows, task.user, task.target, tie_keys, start[:-1], start[1:], negatives, ties,
-            above, tied, bad,
+            *found, rows, task.user, task.target, drawing.tie_keys, start[:-1], start[1:],
+            negatives, drawing.ties, above, tied, bad,
         )  # fmt: skip
         return int(rows.size)
 
@@ -167,47 +216,7 @@ def given(
     rows = np.arange(task.n_rows)
     _threads(run, [rows[at : at + step] for at in range(0, rows.size, step)], advance)
     _check(bad, scorer, task)
-    return Sampled(above, tied, size, size)
-
-
-def _per_row(
-    found: Matrices,
-    task: Task,
-    design: Design,
-    sizes: tuple[int, ...],
-    thresholds: tuple[int, ...],
-    above: IntArray,
-    tied: IntArray,
-    size: IntArray,
-    bad: npt.NDArray[np.bool_],
-) -> Callable[[IntArray], int]:
-    """A function that takes some rows up ``sizes``, from where they are, and says how many."""
-    kernels = _kernels()
-    begin, end = task.start[task.group], task.start[task.group + 1]
-    ladder = np.array(sizes, dtype=np.int64)
-    hits = np.array([*thresholds, 1], dtype=np.int64)  # nobody goes on from the last size
-
-    def room() -> tuple[Any, ...]:
-        shuffled = 0 if design.scheme.replacement else task.catalogue
-        return (
-            np.arange(shuffled, dtype=np.int32),  # place
-            np.empty(shuffled + kernels.WAIT, dtype=np.int32),  # swaps
-            np.zeros(task.catalogue, dtype=np.uint8),  # mark
-        )
-
-    rooms = _Rooms(room)
-
-    def run(rows: IntArray) -> int:
-        space = rooms.take()
-        kernels.per_row(
-            *found, rows, task.user, task.target, design.keys, design.tie_keys, begin, end,
-            task.left_out, task.n_items, ladder, hits, design.scheme.replacement,
-            design.ties, task.catalogue, *space, above, tied, size, bad,
-        )  # fmt: skip
-        rooms.give_back(space)
-        return int(rows.size)
-
-    return run
+    return Ranked(above, tied, size, int(size.sum()), drawing.scheme, drawing.breaks_ties)
 
 
 class _Rooms:

@@ -1,12 +1,9 @@
-"""Users in blocks that share their negatives."""
+"""Users in blocks that share one stream of negatives; each skips what its own pool leaves out."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from truerank import _checks
 from truerank._types import IntArray
 from truerank.outcomes.counts import MAX_REPLICATES
 from truerank.rng import Keys, below, mix, user_keys
@@ -17,41 +14,32 @@ _CHOICE = np.uint64(0x626C_6F63_6B2D_6F66)
 _STREAM = np.uint64(0x626C_6F63_6B73_2D31)
 
 
-@dataclass(frozen=True)
-class SharedBlocks:
-    """One stream of candidates a block of users; each skips what is left out of its own pool.
+def assign(task: Task, shared_by: int, n_users: int, seed: int) -> IntArray:
+    """The block of each test row, from 0: a bucket of a hash of user id and seed.
 
-    A block is a bucket of a hash of user id and seed: who shares a user's negatives does not
-    depend on the order of the test.
+    Who shares a user's negatives so does not depend on the order of the test, nor, given
+    ``n_users``, on which part of it this is.
 
     Parameters
     ----------
-    users
-        Users a block, on average.
-    n_blocks
-        The number of blocks instead. Say it where a test is evaluated in parts that are to agree
-        with the whole: otherwise it follows from the number of users of each part.
+    task
+        The test rows.
+    shared_by
+        Users per block, on average.
+    n_users
+        Users of the whole evaluation, of which the task may be a part.
+    seed
+        Seed of the choice.
     """
+    n_blocks = max(1, round(n_users / shared_by))
+    return below(mix(user_keys(task.user_id, seed) ^ _CHOICE), n_blocks)
 
-    users: int = 64
-    n_blocks: int | None = None
 
-    def __post_init__(self) -> None:
-        _checks.integer(self.users, "users a block", low=1)
-        if self.n_blocks is not None:
-            _checks.integer(self.n_blocks, "n_blocks", low=1)
+def stream_keys(block: IntArray, seed: int) -> Keys:
+    """The key of the stream of each row's block."""
+    return mix(user_keys(block, seed) ^ _STREAM)
 
-    def assign(self, task: Task, seed: int) -> IntArray:
-        """The block of each test row, from 0."""
-        n_blocks = self.n_blocks or max(1, round(task.n_users / self.users))
-        return below(mix(user_keys(task.user_id, seed) ^ _CHOICE), n_blocks)
 
-    @staticmethod
-    def keys(block: IntArray, seed: int) -> Keys:
-        """The key of each row's stream."""
-        return mix(user_keys(block, seed) ^ _STREAM)
-
-    @staticmethod
-    def replicate(block: IntArray) -> IntArray:
-        """The replicate group of each row, for counts: whole blocks, at most 100 groups."""
-        return np.asarray(block % MAX_REPLICATES + 1)
+def replicate_groups(block: IntArray) -> IntArray:
+    """The replicate group of each row, for counts: whole blocks, at most 100 groups."""
+    return np.asarray(block % MAX_REPLICATES + 1)

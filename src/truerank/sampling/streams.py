@@ -10,10 +10,13 @@ on to the last item. Items left out of a user's pool are skipped.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
 from truerank._types import IntArray
+from truerank.designs.draws import Draw, Uniform
 from truerank.rng import Keys, below, draws
 from truerank.scoring.task import Task
 
@@ -23,7 +26,7 @@ _ROOM = 2**20  # draws at a time
 def negatives(
     task: Task, rows: IntArray, keys: Keys, begin: int, end: IntArray, *, replacement: bool
 ) -> IntArray:
-    """Negatives number ``begin`` to ``end`` - 1 of each row's stream, as item rows.
+    """Uniform negatives number ``begin`` to ``end`` - 1 of each row's stream, as item rows.
 
     Parameters
     ----------
@@ -67,6 +70,10 @@ def negatives(
             done.append(enough)
         waiting = waiting[~np.concatenate(done)]
     return items
+
+
+# The stream of each way to draw.
+STREAMS: dict[type[Draw], Callable[..., IntArray]] = {Uniform: negatives}
 
 
 def is_left_out(

@@ -19,7 +19,7 @@ _ASKED = 2**20  # pairs asked for in one call of `score`
 
 def count(scorer: Scorer, task: Task, advance: Callable[[int], None]) -> tuple[IntArray, IntArray]:
     """Pool items that score above each target, and those that tie with it, (n_rows,) each."""
-    whole = type(scorer).score_all is not Scorer.score_all
+    whole = scorer.scores_rows
     score = _catalogue if whole else _candidates
     size = max(1, (_SCORES if whole else _ASKED) // task.catalogue)
     inner = kernels(task.n_users * task.catalogue)
@@ -39,7 +39,7 @@ def count(scorer: Scorer, task: Task, advance: Callable[[int], None]) -> tuple[I
 
 def _catalogue(scorer: Scorer, task: Task, block: Block) -> tuple[FloatArray, FloatArray]:
     """Scores of all items, -inf for those that do not count, and of the targets."""
-    who, shape = type(scorer).__name__, (block.user.size, task.catalogue)
+    who, shape = scorer.label, (block.user.size, task.catalogue)
     # A copy: the array may be the scorer's own.
     scores = real_numbers(scorer.score_all(block.user), shape, who).copy()
     target = scores[block.place, task.target[block.row]]
@@ -67,7 +67,7 @@ def _candidates(scorer: Scorer, task: Task, block: Block) -> tuple[FloatArray, F
     first = np.cumsum(length) - length
     items = np.repeat(item[first + length - 1][:, None], length.max(), axis=1)
     items[user, np.arange(code.size) - first[user]] = item
-    who, step = type(scorer).__name__, max(1, _ASKED // block.user.size)
+    who, step = scorer.label, max(1, _ASKED // block.user.size)
     scores = np.concatenate(
         [
             real_numbers(scorer.score(block.user, part), part.shape, who)

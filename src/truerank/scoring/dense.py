@@ -38,6 +38,11 @@ class Dense(Scorer):
         self.user_ids = Ids("user", array.shape[0], user_ids)
         self.item_ids = Ids("item", array.shape[1], item_ids)
 
+    @property
+    def is_matrix(self) -> bool:
+        # What overrides `score` is no longer what its fields say.
+        return type(self).score is Dense.score
+
     def score(self, users: IntArray, items: IntArray) -> FloatArray:
         return checked(self.scores[users[:, None], items], items.shape, "the score matrix")
 

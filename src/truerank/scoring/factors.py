@@ -97,6 +97,11 @@ class Factors(Scorer):
         _check_range(_longest(self.user_factors), self._longest_item, kind)
         self.user_ids = Ids("user", users.shape[0], user_ids)
 
+    @property
+    def is_matrix(self) -> bool:
+        # What overrides `score` is no longer what its fields say.
+        return type(self).score is Factors.score
+
     def score(self, users: IntArray, items: IntArray) -> FloatArray:
         users, items = np.asarray(users), np.asarray(items)
         scores = np.empty(items.shape, dtype=self.item_factors.dtype)

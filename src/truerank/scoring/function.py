@@ -6,7 +6,6 @@ import inspect
 import threading
 import time
 from collections import abc
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from truerank.errors import InputError, TruerankError
 from truerank.scoring._calls import completed, within
 from truerank.scoring._ids import Ids
 from truerank.scoring._pair_cache import PairCache
+from truerank.scoring._rectangles import rectangles
 from truerank.scoring.scorer import Scorer, checked
 
 _LONGEST_PAUSE = 60.0  # seconds
@@ -62,6 +62,10 @@ class Callable(Scorer):
     ----------
     calls
         Calls of the function so far, those that failed included.
+    asked_pairs
+        Pairs that the function was called with, those of calls that failed included.
+    asked_seconds
+        Seconds that its answers took.
     scored_pairs
         Pairs that the function has scored.
     cached_pairs
@@ -97,7 +101,8 @@ class Callable(Scorer):
         if cache is None and name is not None:
             raise InputError(f"name is {name!r} but there is no cache=; give both or neither")
         self._cache = None if cache is None else PairCache(cache, name)
-        self.calls = self.scored_pairs = self.cached_pairs = 0
+        self.calls = self.asked_pairs = self.scored_pairs = self.cached_pairs = 0
+        self.asked_seconds = 0.0
         self._sleep: abc.Callable[[float], None] = time.sleep
         self._lock = threading.Lock()
 
@@ -113,15 +118,19 @@ class Callable(Scorer):
         user, item = np.divmod(pair, self.n_items)
         scores = self._known(distinct, user, item)
         missing = np.flatnonzero(np.isnan(scores))
-        calls = [missing[at] for at in _calls(user[missing], self.batch_pairs)]
+        calls = [missing[at] for at in rectangles(user[missing], self.batch_pairs)]
         batches = completed(
             calls, lambda at: self._call(distinct[user[at[:, 0]]], item[at]), self.concurrency
         )
-        for batch in batches:
-            for at, (_, _, values) in batch:
-                scores[at] = values
-            if self._cache is not None:
-                self._cache.add([call for _, call in batch])
+        begin = time.perf_counter()
+        try:
+            for batch in batches:
+                for at, (_, _, values) in batch:
+                    scores[at] = values
+                if self._cache is not None:
+                    self._cache.add([call for _, call in batch])
+        finally:
+            self.asked_seconds += time.perf_counter() - begin
         return np.asarray(scores[back].reshape(items.shape))
 
     def close(self) -> None:
@@ -156,6 +165,7 @@ class Callable(Scorer):
         for attempt in range(self.retries + 1):
             with self._lock:
                 self.calls += 1
+                self.asked_pairs += item_ids.size
             try:
                 answer = within(
                     # Copies: the function may change what it is given.
@@ -209,26 +219,6 @@ def catalogue(item_ids: Any, n_items: int | None) -> Ids:
     if ids.n_rows is None or ids.n_rows < 2:
         raise InputError(f"item_ids has {ids.n_rows} ids; ranking needs at least 2 items")
     return ids
-
-
-def _calls(user: IntArray, batch_pairs: int) -> Iterator[IntArray]:
-    """Split pairs, sorted by user, into rectangles: positions, shape (users, items of each).
-
-    A user's pairs are cut into rows of at most ``batch_pairs``; rows of one length share calls.
-    """
-    if not user.size:
-        return
-    first = np.flatnonzero(np.concatenate([[True], np.diff(user) != 0]))
-    count = np.diff(np.append(first, user.size))
-    rows = -(-count // batch_pairs)
-    nth = np.arange(rows.sum()) - np.repeat(np.cumsum(rows) - rows, rows)
-    begin = np.repeat(first, rows) + nth * batch_pairs
-    length = np.minimum(np.repeat(count, rows) - nth * batch_pairs, batch_pairs)
-    for width in np.unique(length)[::-1].tolist():
-        begins = begin[length == width]
-        height = batch_pairs // width
-        for at in range(0, begins.size, height):
-            yield begins[at : at + height, None] + np.arange(width)
 
 
 def _some(ids: npt.NDArray[Any], kind: str) -> str:

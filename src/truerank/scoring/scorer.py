@@ -29,6 +29,21 @@ class Scorer(ABC):
         assert self.item_ids.n_rows is not None
         return self.item_ids.n_rows
 
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        return type(self).__name__
+
+    @property
+    def scores_rows(self) -> bool:
+        """Whether it scores a user's whole catalogue at a time, rather than pair by pair."""
+        return type(self).score_all is not Scorer.score_all
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether it is vectors or a matrix that we multiply ourselves, and nobody is asked."""
+        return False
+
     @abstractmethod
     def score(self, users: IntArray, items: IntArray) -> FloatArray:
         """Scores, shape (n_users, n), of items (n_users, n) for users (n_users,)."""

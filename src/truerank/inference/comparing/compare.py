@@ -11,7 +11,7 @@ import numpy as np
 
 from truerank import _checks, estimators
 from truerank import metrics as metrics_module
-from truerank._types import FloatArray
+from truerank._types import FloatArray, Scope
 from truerank.errors import InputError
 from truerank.estimators import Estimator, Fit
 from truerank.estimators.support import Support
@@ -25,8 +25,8 @@ from truerank.inference.intervals.interval import (
     SMALL,
     Interval,
     check_confidence,
-    check_population,
-    check_target,
+    check_population_size,
+    check_scope,
     interval_of,
     normal_quantile,
     reference_of,
@@ -63,8 +63,8 @@ def compare(
     *,
     estimator: str | Estimator = "smooth",
     confidence: float = 0.95,
-    target: str = "these-users",
-    population: float | None = None,
+    scope: Scope = "these-users",
+    population_size: float | None = None,
     baseline: str | None = None,
     unpaired: bool = False,
     support: str | Support = "auto",
@@ -90,7 +90,7 @@ def compare(
         As in `estimate`.
     confidence
         Of each interval; what is called significant is so after Holm's adjustment for all pairs.
-    target
+    scope
         ``"these-users"``: would an exact evaluation of the same users put the models in this
         order? ``"population"``: are they so for the users that these were drawn from?
 
@@ -101,7 +101,7 @@ def compare(
         fully correlated. So the interval is never too narrow, but too wide if negatives were
         shared and models are alike in part. Bias and what estimators assume are not taken to
         cancel, except for bias that is alike.
-    population
+    population_size
         The number of all users, where it is known.
     baseline
         Compare every model with this one alone, instead of every pair.
@@ -119,8 +119,8 @@ def compare(
         wanted,
         estimator=estimator,
         confidence=confidence,
-        target=target,
-        population=population,
+        scope=scope,
+        population_size=population_size,
         baseline=baseline,
         unpaired=unpaired,
         support=support,
@@ -137,8 +137,8 @@ def compare_all(
     *,
     estimator: str | Estimator = "smooth",
     confidence: float = 0.95,
-    target: str = "these-users",
-    population: float | None = None,
+    scope: Scope = "these-users",
+    population_size: float | None = None,
     baseline: str | None = None,
     unpaired: bool = False,
     support: str | Support = "auto",
@@ -152,16 +152,16 @@ def compare_all(
     ``fitted`` may hold what is known of some models: fits by the same estimator to the same counts,
     with all of the metrics.
     """
-    check_target(target)
+    check_scope(scope)
     z = normal_quantile(0.5 + check_confidence(confidence) / 2.0)
     chosen = estimators.get(estimator)
     wanted = metrics_module.parse(metrics)
     data = _compared.read(models, unpaired=unpaired, options=table_options)
     if baseline is not None and baseline not in data.counts:
         raise _checks.unknown("baseline", baseline, data.counts)
-    drawn = 0.0 if target == "these-users" else 1.0
+    drawn = 0.0 if scope == "these-users" else 1.0
     most = max(counts.n_users for counts in data.counts.values())
-    everyone = check_population(population, most)
+    everyone = check_population_size(population_size, most)
     if everyone is not None:
         drawn *= 1.0 - most / everyone
     by_model = []
@@ -195,7 +195,7 @@ def compare_all(
             Comparison(
                 metric.key,
                 estimators.describe(chosen),
-                target,
+                scope,
                 confidence,
                 data.paired is not None,
                 _how(data, adjusted),

@@ -37,7 +37,7 @@ class Difference:
     Attributes
     ----------
     p_value
-        Of the two models being equal, for the target asked for; it is below 1 - confidence
+        Of the two models being equal, for the scope asked for; it is below 1 - confidence
         exactly where the interval leaves out 0. Then adjusted for all differences tested.
     win_probability
         The chance that ``model`` is the better one, errors taken as normal.
@@ -110,7 +110,7 @@ class Comparison:
 
     metric: str
     estimator: str
-    target: str
+    scope: str
     confidence: float
     paired: bool
     how: str
@@ -189,7 +189,7 @@ class Comparison:
         return pd.DataFrame(self.to_dict()).drop(columns="tests")
 
     def __repr__(self) -> str:
-        lines = [f"Comparison on {self.metric} by {self.estimator}, for {self.target}"]
+        lines = [f"Comparison on {self.metric} by {self.estimator}, for {self.scope}"]
         lines += [f"  {self.verdict}", f"  {self.how}"]
         lines += [
             f"  {one.place}. {one.model:<14} {one.value:.5f} [{one.low:.5f}, {one.high:.5f}]"

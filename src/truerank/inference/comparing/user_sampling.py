@@ -29,7 +29,7 @@ def users_needed(
     p: float = 0.5,
     variance: float | None = None,
     confidence: float = 0.95,
-    population: float | None = None,
+    population_size: float | None = None,
     comparison: bool = False,
     n_statements: int = 1,
 ) -> float:
@@ -42,7 +42,7 @@ def users_needed(
     p, variance
         The recall that is expected, 0.5 being the worst; or the variance of any metric's gains
         over users, in place of p (1 - p).
-    population
+    population_size
         How many users there are in all, where that is known: the finite-population correction.
     comparison
         For the difference of two models, each on users of its own (LJ24 eq. 52): twice as many,
@@ -57,7 +57,7 @@ def users_needed(
     variance = _checks.real(variance, "variance", low=0.0)
     chance = _chance_of_error(confidence, n_statements)
     needed = variance * (normal_quantile(1.0 - chance / 2.0) / error) ** 2  # LJ24 eq. 46
-    return finite_population(2.0 * needed if comparison else needed, population)
+    return finite_population(2.0 * needed if comparison else needed, population_size)
 
 
 def hoeffding_users(
@@ -65,7 +65,7 @@ def hoeffding_users(
     *,
     spread: float = 1.0,
     confidence: float = 0.95,
-    population: float | None = None,
+    population_size: float | None = None,
     comparison: bool = False,
     n_statements: int = 1,
 ) -> float:
@@ -79,7 +79,7 @@ def hoeffding_users(
     )
     chance = _chance_of_error(confidence, n_statements)
     needed = float(np.log(2.0 / chance)) / (2.0 * error**2)
-    return finite_population(2.0 * needed if comparison else needed, population)
+    return finite_population(2.0 * needed if comparison else needed, population_size)
 
 
 def hoeffding_chance(n_users: float, error: float, *, spread: float = 1.0) -> float:
@@ -90,12 +90,12 @@ def hoeffding_chance(n_users: float, error: float, *, spread: float = 1.0) -> fl
     return float(min(1.0, 2.0 * np.exp(-2.0 * n_users * (error / spread) ** 2)))
 
 
-def finite_population(n_users: float, population: float | None) -> float:
-    """Users needed out of ``population`` where ``n_users`` would be out of endlessly many."""
-    if population is None:
+def finite_population(n_users: float, population_size: float | None) -> float:
+    """Users needed out of ``population_size`` where ``n_users`` would be out of endlessly many."""
+    if population_size is None:
         return float(n_users)
-    population = _checks.real(population, "population", low=0.0, open_low=True)
-    return float(n_users / (1.0 + n_users / population))
+    population_size = _checks.real(population_size, "population_size", low=0.0, open_low=True)
+    return float(n_users / (1.0 + n_users / population_size))
 
 
 def _chance_of_error(confidence: float, n_statements: int) -> float:

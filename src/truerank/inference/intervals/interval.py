@@ -1,4 +1,4 @@
-"""Intervals for estimates, for one of two targets, and whether they can be trusted."""
+"""Intervals for estimates, for one of two scopes, and whether they can be trusted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from truerank.inference.intervals.error_law import ErrorLaw
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
 
-TARGETS = ("these-users", "population")
+SCOPES = ("these-users", "population")
 SMALL = 0.05  # relative error of a value that is resolved, whatever the error is made of
 MUCH = 0.75  # of the random error: a hidden one that is not to be passed over
 
@@ -47,11 +47,11 @@ class Interval:
         )
 
 
-def check_target(target: str) -> str:
-    """The target, if it is one."""
-    if target not in TARGETS:
-        raise _checks.unknown("target", target, TARGETS)
-    return target
+def check_scope(scope: str) -> str:
+    """The scope, if it is one."""
+    if scope not in SCOPES:
+        raise _checks.unknown("scope", scope, SCOPES)
+    return scope
 
 
 def check_confidence(confidence: float) -> float:
@@ -66,15 +66,16 @@ def _is_number(value: object) -> bool:
     return number and not isinstance(value, bool)
 
 
-def check_population(population: float | None, n_users: float) -> float | None:
+def check_population_size(population_size: float | None, n_users: float) -> float | None:
     """The number of all users, if it is no less than those seen; None stays None."""
-    if population is None:
+    if population_size is None:
         return None
-    if not _is_number(population) or not population >= n_users:
+    if not _is_number(population_size) or not population_size >= n_users:
         raise InputError(
-            f"population is {population!r}; it must be at least the {n_users:g} users seen"
+            f"population_size is {population_size!r}; it must be at least the {n_users:g} users "
+            "seen"
         )
-    return float(population)
+    return float(population_size)
 
 
 def reference_of(
@@ -93,22 +94,22 @@ def intervals(
     n_users: float,
     *,
     confidence: float = 0.95,
-    target: str = "these-users",
-    population: float | None = None,
+    scope: str = "these-users",
+    population_size: float | None = None,
 ) -> list[Interval]:
     """An interval for each metric of a fit, in mean gains, by the law of its errors.
 
     Parameters
     ----------
-    target
+    scope
         ``"these-users"``: the metric that an exact evaluation of the same users would give.
         ``"population"``: that of all users these were drawn from.
-    population
+    population_size
         How many users there are in all, if the population is not endless.
     """
-    drawn = 0.0 if check_target(target) == "these-users" else 1.0
-    if population is not None:
-        drawn *= max(0.0, 1.0 - n_users / population)
+    drawn = 0.0 if check_scope(scope) == "these-users" else 1.0
+    if population_size is not None:
+        drawn *= max(0.0, 1.0 - n_users / population_size)
     z = normal_quantile(0.5 + check_confidence(confidence) / 2.0)
     return [
         interval_of(fit.values[metric.key], law, at, z, drawn, metric)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from truerank.designs import make_ladder
+from truerank.designs.adaptive import make_ladder
 from truerank.errors import InputError
 from truerank.estimators.support import RankDistribution
 from truerank.outcomes import schemes

@@ -11,30 +11,18 @@ import numpy as np
 from truerank import _checks, estimators
 from truerank import metrics as metrics_module
 from truerank import progress as _progress
-from truerank.designs import PRESETS
+from truerank.designs import Adaptive, Design, Fixed
 from truerank.errors import InputError
 from truerank.estimators import Estimator
 from truerank.inference.planning import like as like_module
-from truerank.inference.planning.simulate import Design, predict_error
+from truerank.inference.planning.simulate import predict_error
 from truerank.metrics import MetricLike
-from truerank.outcomes.schemes import Scheme
 from truerank.progress import Progress
 
 SIMULATED_USERS = 20_000  # the error of more follows from theirs
-KINDS = ("adaptive", "fixed")
+DESIGNS = ("adaptive", "fixed")
 _AROUND = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the cost of a pilot, where errors are predicted
-_FEWEST = 16  # negatives
-
-
-def adaptive_design(catalogue: int, pairs: float) -> Design:
-    """Our adaptive design within a budget of pairs a user."""
-    ours = PRESETS["truerank"]
-    return Design(Scheme(False, ours.ladder(catalogue), ours.hits), budget=float(pairs))
-
-
-def fixed_design(negatives: int, *, replacement: bool = False) -> Design:
-    """As many negatives for every user."""
-    return Design(Scheme(replacement), negatives + 1)
+_FEWEST = 17  # pairs per user
 
 
 @dataclass(frozen=True)
@@ -62,7 +50,7 @@ class Frontier:
         return sorted(found, key=lambda point: point.pairs_per_user)
 
     def pairs_for(self, error: float, design: str = "adaptive") -> float | None:
-        """Pairs a user with which a design comes to an error, read between its points.
+        """Pairs per user with which a design comes to an error, read between its points.
 
         None if it lies beyond them.
         """
@@ -80,7 +68,7 @@ def frontier(
     metric: MetricLike = "recall@10",
     *,
     pairs: Iterable[float] | None = None,
-    kinds: Iterable[str] = KINDS,
+    designs: Iterable[str] = DESIGNS,
     estimator: str | Estimator = "smooth",
     repeats: int = 2,
     seed: int = 0,
@@ -93,8 +81,9 @@ def frontier(
     like
         `RankCounts` of a pilot, or what has them (estimates).
     pairs
-        Negatives a user; if not given, a quarter to four times those of the pilot.
-    kinds
+        Scored pairs per user, the target included; if not given, a quarter to four times those of
+        the pilot.
+    designs
         Which of ``"adaptive"`` and ``"fixed"``.
     repeats
         Evaluations simulated for each point.
@@ -109,8 +98,8 @@ def frontier(
     n_users = max(2, round(supposed.n_users))
     if pairs is None:
         pairs = [share * counts.pairs_per_user for share in _AROUND]
-    most = int(supposed.n_items) - 2
-    given = [_checks.real(value, "pairs", low=1.0) for value in pairs]
+    most = int(supposed.n_items) - 1
+    given = [_checks.real(value, "pairs", low=2.0) for value in pairs]
     costs = sorted({int(np.clip(round(value), min(_FEWEST, most), most)) for value in given})
     value = supposed.moments(wanted)[0]
     if value <= 0.0:
@@ -118,26 +107,32 @@ def frontier(
     simulated = min(n_users, SIMULATED_USERS)
     users, chosen = supposed.users(simulated), estimators.get(estimator)
     found = []
-    chosen_kinds = [_known(kind) for kind in kinds]
-    with _progress.reporting(progress, len(chosen_kinds) * len(costs), "predicting") as advance:
-        for kind in chosen_kinds:
+    names = [_known(name) for name in designs]
+    with _progress.reporting(progress, len(names) * len(costs), "predicting") as advance:
+        for name in names:
             for cost in costs:
-                design = (
-                    adaptive_design(supposed.catalogue, cost)
-                    if kind == "adaptive"
-                    else fixed_design(cost)
-                )
                 one = predict_error(
-                    users, wanted, design=design, estimator=chosen, repeats=repeats, seed=seed
+                    users,
+                    wanted,
+                    design=within(name, cost),
+                    estimator=chosen,
+                    catalogue=supposed.catalogue,
+                    repeats=repeats,
+                    seed=seed,
                 )
                 spread = one.std_error * np.sqrt(simulated / n_users)
                 error = float(np.hypot(one.bias, spread)) / value
-                found.append(FrontierPoint(kind, one.pairs_per_user, error))
+                found.append(FrontierPoint(name, one.pairs_per_user, error))
                 advance(1)
     return Frontier(wanted.key, tuple(found))
 
 
-def _known(kind: str) -> str:
-    if kind not in KINDS:
-        raise _checks.unknown("kind", kind, KINDS)
-    return kind
+def within(name: str, pairs: float) -> Design:
+    """Our adaptive design, or a fixed one, of so many scored pairs per user."""
+    return Adaptive(budget=pairs) if name == "adaptive" else Fixed(sample_size=int(pairs))
+
+
+def _known(name: str) -> str:
+    if name not in DESIGNS:
+        raise _checks.unknown("design", name, DESIGNS)
+    return name

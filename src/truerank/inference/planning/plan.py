@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,23 +11,24 @@ import numpy as np
 from truerank import _checks, estimators
 from truerank import metrics as metrics_module
 from truerank import progress as _progress
-from truerank.designs import make_ladder
+from truerank._types import Scope
+from truerank.designs import LJ24, Adaptive, Design, Exact, Fixed
+from truerank.designs.auto import check_error
 from truerank.errors import InputError
 from truerank.estimators import Estimator
 from truerank.inference.comparing.user_sampling import hoeffding_users, users_needed
-from truerank.inference.intervals.interval import check_confidence, check_target, normal_quantile
+from truerank.inference.intervals.interval import check_confidence, check_scope, normal_quantile
 from truerank.inference.planning import like as like_module
 from truerank.inference.planning.efficiency import sampling_efficiency
-from truerank.inference.planning.frontier import SIMULATED_USERS, adaptive_design, fixed_design
+from truerank.inference.planning.frontier import SIMULATED_USERS
 from truerank.inference.planning.like import Like
 from truerank.inference.planning.planned import Plan, Planned
-from truerank.inference.planning.simulate import Design, PredictedError, predict_error
+from truerank.inference.planning.simulate import PredictedError, predict_error
 from truerank.metrics import Metric, MetricLike
-from truerank.outcomes.schemes import Scheme
 from truerank.progress import Progress
 
-KINDS = ("adaptive", "lj24", "fixed", "users", "exact")
-_FEWEST = 30  # negatives; with less, an estimate is made of assumptions
+DESIGNS = ("adaptive", "lj24", "fixed", "exact")
+_FEWEST = 31  # pairs per user; with less, an estimate is made of assumptions
 _ONE_SIGMA = 0.6826894921370859  # the confidence of one standard error
 _CLOSE = 0.93  # of the error asked for: near enough to it
 _ALL = 0.95  # of the users: as good as all of them
@@ -41,64 +42,80 @@ def plan(
     n_users: int | None = None,
     metric: MetricLike = "recall@10",
     error: float = 0.05,
-    confidence: float | None = 0.95,
     *,
     like: Any = None,
-    target: str = "these-users",
-    comparison: bool = False,
-    kinds: Iterable[str] = KINDS,
+    designs: Iterable[str] = DESIGNS,
+    fewer_users: bool = True,
     estimator: str | Estimator = "smooth",
+    confidence: float = 0.95,
+    scope: Scope = "these-users",
+    comparison: bool = False,
     seed: int = 0,
     progress: Progress = None,
 ) -> Plan:
-    """The cheapest designs that know a metric to a given error, the cheapest first.
+    """The designs that reach a given error, the cheapest first.
 
     Parameters
     ----------
-    n_items
+    n_items : int, optional
         Items a target is ranked among, itself included. May be left out with a pilot.
-    n_users
+    n_users : int, optional
         The users there are; a pilot's own if left out.
-    metric
-        One metric, such as ``"recall@10"``.
-    error
-        A share of the metric: 0.02 for 2 %. With a ``confidence``, the half-width of the interval
-        at that confidence; with ``confidence=None`` the root mean squared error, as in
-        :func:`truerank.evaluate`.
-    like
-        What ranks may be like: `RankCounts` of a pilot (or estimates from it), a
-        `RankDistribution`, or a number a for the law P(R <= K) = (K / N)^a; 0.3 unless said.
-    target
-        ``"these-users"``: the metric of an exact evaluation of the ``n_users``. ``"population"``:
-        that of all users they are a sample of; then even an exact evaluation errs.
-    comparison
-        For the difference of two models such as this, each evaluated for itself: its error is
-        sqrt(2) that of one (as in LJ24 eq. 52), the cost that of each.
-    kinds
-        Which of ``"adaptive"``, ``"lj24"``, ``"fixed"``, ``"users"``, ``"exact"`` to consider.
-    estimator
+    metric : str or Metric, default "recall@10"
+        One metric.
+    error : float, default 0.05
+        Relative root mean squared error to reach: 0.05 for 5 % of the metric.
+    like : RankCounts, Estimates, RankDistribution or float, optional
+        What ranks may be like: those of a pilot (or estimates from it), a rank distribution, or a
+        number a for the law P(R <= K) = (K / N)^a; 0.3 unless stated.
+    designs : list of str, default ("adaptive", "lj24", "fixed", "exact")
+        Which designs to consider.
+    fewer_users : bool, default True
+        Whether to consider samples of the users, too.
+    estimator : str or Estimator, default "smooth"
         That samples are to be evaluated with.
-    seed, progress
-        Of the simulations, and whether a bar is shown should they take long.
+    confidence : float, default 0.95
+        Confidence of the intervals whose half-width is shown beside the error.
+    scope : {"these-users", "population"}
+        Whose metric: that of an exact evaluation of the ``n_users``, or that of all users they are
+        a sample of; then even an exact evaluation errs.
+    comparison : bool, default False
+        Plan for the difference of two models such as this, each evaluated by itself: its error is
+        sqrt(2) that of one (as in LJ24 eq. 52), the cost that of each.
+    seed : int, default 0
+        Seed of the simulations.
+    progress : callable or bool, optional
+        None shows a bar on a terminal if it takes long, False nothing; a function is called with
+        (steps done, steps in all).
+
+    Returns
+    -------
+    Plan
+        ``plan[0].design`` goes into `truerank.evaluate` as it is.
+
+    Examples
+    --------
+    >>> import truerank as tr
+    >>> plan = tr.plan(2000, 500, "ndcg@10", 0.1, designs=["fixed", "exact"], fewer_users=False)
+    >>> [one.name for one in plan][-1], plan.get("exact").error
+    ('exact', 0.0)
     """
     wanted = _one(metric)
-    error = _checks.real(error, "error", low=0.0, open_low=True)
-    if error >= 1.0:
-        raise InputError(f"error is {error:g}, a share of the metric below 1: 0.05 for 5 %")
+    error = check_error(error)
     supposed = like_module.read(like, n_items, wanted)
     if n_users is None:
         if supposed.n_users is None:
             raise InputError("n_users is missing: how many users there are")
         n_users = round(supposed.n_users)
     n_users = _checks.integer(n_users, "n_users", low=1)
-    check_target(target)
-    chosen = set(kinds)
-    for kind in chosen - set(KINDS):
-        raise _checks.unknown("kind", kind, KINDS)
+    check_scope(scope)
+    names = set([designs] if isinstance(designs, str) else designs)
+    for name in names - set(DESIGNS):
+        raise _checks.unknown("design", name, DESIGNS)
     value, variance = supposed.moments(wanted)
     if value <= 0.0:
         raise InputError(f"{wanted.key} is 0 by {supposed.source}; no error is a share of that")
-    sure = _ONE_SIGMA if confidence is None else check_confidence(confidence)
+    z = normal_quantile(0.5 + check_confidence(confidence) / 2.0)
     search = _Search(
         supposed,
         wanted,
@@ -106,8 +123,8 @@ def plan(
         variance,
         n_users,
         goal=error,
-        scale=normal_quantile(0.5 + sure / 2.0) * (np.sqrt(2.0) if comparison else 1.0),
-        population=target == "population",
+        scale=float(np.sqrt(2.0)) if comparison else 1.0,
+        population=scope == "population",
         estimator=estimators.get(estimator),
         seed=seed,
     )
@@ -119,21 +136,20 @@ def plan(
         )
     found: list[Planned] = []
     with _progress.reporting(progress, 7, "planning") as advance:
-        for planned in _designs(search, chosen):
+        for planned in _designs(search, names, fewer_users=fewer_users):
             found += planned
             advance(1)
-    if "users" in chosen:
-        found += _users_only(search, sure, comparison, hoeffding=confidence is not None)
-    if "exact" in chosen:
-        exact = {"sampler": "exact"}
-        every = supposed.n_items - 1.0
-        found.append(Planned("exact", n_users, every, supposed.catalogue, least, exact))
+    if fewer_users and "exact" in names:
+        found += _users_only(search, confidence, comparison, z)
+    if "exact" in names:
+        every = supposed.n_items
+        found.append(Planned("exact", Exact(), n_users, every, supposed.catalogue, least))
     return Plan(
         wanted.key,
         value,
         error,
         confidence,
-        target,
+        scope,
         supposed.catalogue,
         n_users,
         supposed.source,
@@ -159,7 +175,7 @@ class _Search:
     variance: float
     n_users: int
     goal: float
-    scale: float  # from a standard error to what the goal is in
+    scale: float  # from the error of one model to the error that the goal is in
     population: bool
     estimator: Estimator
     seed: int
@@ -174,6 +190,7 @@ class _Search:
                 self.metric,
                 design=design,
                 estimator=self.estimator,
+                catalogue=self.like.catalogue,
                 seed=self.seed,
             )
         return self.known[key]
@@ -226,30 +243,36 @@ def _next(errors: dict[int, float], bad: int, good: int, low: int, high: int, go
     return int(np.clip(round(at), max(low, bad + 1), min(high, good - 1)))
 
 
-def _designs(search: _Search, kinds: set[str]) -> Iterator[list[Planned]]:
+def _adaptive(pairs: int) -> Design:
+    return Adaptive(budget=pairs)
+
+
+def _fixed(pairs: int) -> Design:
+    return Fixed(sample_size=pairs)
+
+
+def _with_replacement(pairs: int) -> Design:
+    return Fixed(sample_size=pairs, replacement=True)
+
+
+def _designs(search: _Search, names: set[str], *, fewer_users: bool) -> Iterator[list[Planned]]:
     """Samples of items, for all users and for fewer."""
-    most = int(search.like.n_items) - 2  # negatives; with one more, samples are the whole pool
+    most = int(search.like.n_items) - 1  # pairs; with one more, samples are the whole pool
     fewest = min(_FEWEST, most)
     half = max(fewest, most // 2)  # fixed samples of more are hardly cheaper than exact ranks
-
-    def adaptive(budget: int) -> Design:
-        return adaptive_design(search.like.catalogue, budget)
-
-    if "adaptive" in kinds:
-        yield _all_users(search, "adaptive", search.cheapest(adaptive, fewest, most))
-    if "lj24" in kinds:
+    if "adaptive" in names:
+        yield _all_users(search, "adaptive", search.cheapest(_adaptive, fewest, most))
+    if "lj24" in names:
         yield _all_users(search, "adaptive (LJ24)", _lj24(search))
-    if "fixed" in kinds:
-        found = search.cheapest(fixed_design, fewest, half)
+    if "fixed" in names:
+        found = search.cheapest(_fixed, fewest, half)
         yield _all_users(search, "fixed", found)
-        guess = half if found is None else found.sample_size
-        again = search.cheapest(
-            lambda size: fixed_design(size, replacement=True), fewest, half, guess
-        )
+        guess = found.sample_size if isinstance(found, Fixed) and found.sample_size else half
+        again = search.cheapest(_with_replacement, fewest, half, guess)
         yield _all_users(search, "fixed, with replacement", again)
-    if "users" in kinds:
-        for name, make, largest in (("adaptive", adaptive, most), ("fixed", fixed_design, half)):
-            if name in kinds:
+    if fewer_users:
+        for name, make, largest in (("adaptive", _adaptive, most), ("fixed", _fixed, half)):
+            if name in names:
                 yield _fewer_users(search, f"users x {name}", make, fewest, largest)
 
 
@@ -259,18 +282,10 @@ def _all_users(search: _Search, name: str, design: Design | None) -> list[Planne
 
 def _planned(search: _Search, name: str, design: Design, n_users: int) -> Planned:
     found = search.predict(design, n_users)
-    arguments: dict[str, Any] = {"sampler": "adaptive" if design.scheme.adaptive else "fixed"}
-    if design.budget is not None:
-        arguments["budget"] = design.budget
-    elif design.scheme.adaptive:
-        start, *_, stop = design.scheme.ladder
-        arguments |= {"design": "lj24", "start": start, "stop": stop}
-    else:
-        arguments |= {"sample_size": design.sample_size, "replacement": design.scheme.replacement}
-    if n_users < search.n_users:
-        arguments["users"] = n_users
     error = search.of(design, n_users)
-    return Planned(name, n_users, found.pairs_per_user, found.sample_size, error, arguments)
+    if n_users < search.n_users:
+        design = replace(design, users=n_users)
+    return Planned(name, design, n_users, found.pairs_per_user, found.sample_size, error)
 
 
 def _lj24(search: _Search) -> Design | None:
@@ -279,7 +294,7 @@ def _lj24(search: _Search) -> Design | None:
     found: list[Design] = []
 
     def make(start: int) -> Callable[[int], Design]:
-        return lambda stop: Design(Scheme(False, make_ladder(start, stop)))
+        return lambda stop: LJ24(start=start, stop=stop)
 
     while 2 * start < top and len(found) < 2:
         if search.of(make(start)(top), search.n_users) <= search.goal:
@@ -330,23 +345,23 @@ def _enough(search: _Search, per_user: float) -> int:
 
 
 def _users_only(
-    search: _Search, confidence: float, comparison: bool, *, hoeffding: bool
+    search: _Search, confidence: float, comparison: bool, z: float
 ) -> Iterator[Planned]:
     """Fewer users, ranked exactly (LJ24 section 7.1)."""
-    population = None if search.population else float(search.n_users)
-    options: dict[str, Any] = {"confidence": confidence, "comparison": comparison}
+    population_size = None if search.population else float(search.n_users)
+    options: dict[str, Any] = {"comparison": comparison, "population_size": population_size}
     margin = search.goal * search.value
     needed = {
-        "users": users_needed(margin, variance=search.variance, population=population, **options)
+        "users": users_needed(margin, variance=search.variance, confidence=_ONE_SIGMA, **options)
     }
-    if hoeffding and search.metric.function is None:
+    if search.metric.function is None:  # a margin that holds with this confidence, whatever the law
         needed["users (Hoeffding)"] = hoeffding_users(
-            margin, spread=search.metric.best(), population=population, **options
+            z * margin, spread=search.metric.best(), confidence=confidence, **options
         )
     for name, number in needed.items():
         n_users = int(np.ceil(number - 1e-9))
         if 0 < n_users < search.n_users:
-            arguments = {"sampler": "exact", "users": n_users}
             error = search.error(0.0, n_users)
-            every = search.like.n_items - 1.0
-            yield Planned(name, n_users, every, search.like.catalogue, error, arguments)
+            every = search.like.n_items
+            design = Exact(users=n_users)
+            yield Planned(name, design, n_users, every, search.like.catalogue, error)

@@ -2,50 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from truerank.designs import Design
+from truerank.inference.intervals.interval import normal_quantile
 from truerank.inference.planning.efficiency import SHARES, Stage
 
 
 @dataclass(frozen=True)
 class Planned:
-    """One design.
+    """One design and what it is predicted to cost and to err.
 
     Attributes
     ----------
-    name
+    name : str
         ``adaptive`` (ours, within a budget), ``adaptive (LJ24)``, ``fixed``, ``fixed, with
         replacement``, ``users`` (fewer of them, ranked exactly), ``users (Hoeffding)``, ``users x
         adaptive``, ``users x fixed``, ``exact``.
-    n_users, pairs_per_user, total_pairs
-        Users evaluated, and the negatives scored for each in the mean and in all.
-    largest_sample
+    design : Design
+        Goes into `truerank.evaluate` as it is.
+    n_users : int
+        Users evaluated.
+    pairs_per_user : float
+        Scored pairs per user in the mean, the target's own included.
+    largest_sample : int
         The largest sample of a user, the target included.
-    error
-        Predicted, as a share of the metric, in the terms of the plan.
-    arguments
-        Of :func:`truerank.evaluate`.
+    error : float
+        Predicted relative root mean squared error.
     """
 
     name: str
+    design: Design
     n_users: int
     pairs_per_user: float
     largest_sample: int
     error: float
-    arguments: Mapping[str, Any]
 
     @property
     def total_pairs(self) -> float:
-        """Negatives scored in all."""
+        """Scored pairs in all.
+
+        Returns
+        -------
+        float
+            Users times pairs per user.
+        """
         return self.n_users * self.pairs_per_user
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain, ready for JSON."""
-        found = {"name": self.name, "n_users": self.n_users, "pairs_per_user": self.pairs_per_user}
-        found |= {"total_pairs": self.total_pairs, "largest_sample": self.largest_sample}
-        return {**found, "error": self.error, "arguments": dict(self.arguments)}
+        """The design as plain data, ready for JSON.
+
+        Returns
+        -------
+        dict
+            ``name``, ``design``, users, pairs and the predicted error.
+        """
+        return {
+            "name": self.name,
+            "design": self.design.to_dict(),
+            "n_users": self.n_users,
+            "pairs_per_user": self.pairs_per_user,
+            "total_pairs": self.total_pairs,
+            "largest_sample": self.largest_sample,
+            "error": self.error,
+        }
 
 
 @dataclass(frozen=True)
@@ -56,9 +78,12 @@ class Plan(Sequence[Planned]):
     ----------
     value
         The metric, if ranks are as supposed.
-    error, confidence
-        What was asked for: with a confidence, the half-width of the interval over the metric;
-        without, the root mean squared error over the metric.
+    error
+        The relative root mean squared error asked for.
+    confidence
+        Of the intervals whose half-widths `half_width` gives.
+    scope
+        Whose metric it is.
     efficiency
         LJ24's curve C_j for adaptive samples that double.
     """
@@ -66,8 +91,8 @@ class Plan(Sequence[Planned]):
     metric: str
     value: float
     error: float
-    confidence: float | None
-    target: str
+    confidence: float
+    scope: str
     n_items: int
     n_users: int
     source: str
@@ -94,7 +119,7 @@ class Plan(Sequence[Planned]):
             "value": self.value,
             "error": self.error,
             "confidence": self.confidence,
-            "target": self.target,
+            "scope": self.scope,
             "n_items": self.n_items,
             "n_users": self.n_users,
             "like": self.source,
@@ -108,10 +133,29 @@ class Plan(Sequence[Planned]):
 
         return pd.DataFrame([one.to_dict() for one in self.designs])
 
+    def half_width(self, error: float) -> float:
+        """The half-width of an interval with a relative error, as a share of the metric.
+
+        Parameters
+        ----------
+        error : float
+            Relative root mean squared error.
+
+        Returns
+        -------
+        float
+            1.96 times the error at a confidence of 95 %.
+        """
+        return normal_quantile(0.5 + self.confidence / 2.0) * error
+
     def headline(self) -> str:
         """What was asked for, in a line."""
-        how = "root mean squared error" if self.confidence is None else _sure(self.confidence)
-        return f"{self.metric} of about {self.value:.4g} to {self.error:.2g} of it ({how})"
+        whose = "these users" if self.scope == "these-users" else "all users they are a sample of"
+        return (
+            f"Goal: {self.metric} ≈ {self.value:.2g} with a relative error of "
+            f"{100 * self.error:.3g} % (interval ± {100 * self.half_width(self.error):.2g} %), "
+            f"for {whose}"
+        )
 
     def rule(self) -> str:
         """LJ24's rule for the end of adaptive samples, with what its curve says there."""
@@ -126,14 +170,10 @@ class Plan(Sequence[Planned]):
         )
 
     def __repr__(self) -> str:
-        lines = [f"Plan for {self.headline()}, ranks by {self.source}"]
+        lines = [f"{self.headline()}; ranks by {self.source}"]
         lines += [
             f"  {one.name:<24} {one.n_users:>9,} users x {one.pairs_per_user:>9,.0f} = "
-            f"{one.total_pairs:>13,.0f} pairs, error {one.error:.4f}"
+            f"{one.total_pairs:>13,.0f} pairs, error {100 * one.error:.1f} %: {one.design!r}"
             for one in self.designs
         ]
         return "\n".join(lines)
-
-
-def _sure(confidence: float) -> str:
-    return f"half-width of the {100 * confidence:.4g} % interval"

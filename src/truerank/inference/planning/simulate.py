@@ -6,30 +6,21 @@ less the metric of the same simulated users, is that of the error of an estimate
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from truerank import designs
 from truerank._types import IntArray
+from truerank.designs import Adaptive, Design, Exact, Fixed
+from truerank.designs.climb import climb
+from truerank.errors import InputError
 from truerank.estimators import Estimator, Smooth
 from truerank.estimators.support import RankDistribution, Support
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.schemes import Scheme
-
-
-@dataclass(frozen=True)
-class Design:
-    """A way to sample: a scheme and, for fixed samples, a size (0 for adaptive ones).
-
-    ``budget`` is that of `truerank.designs.climb`: it cuts the ladder of an adaptive scheme.
-    """
-
-    scheme: Scheme
-    sample_size: int = 0
-    budget: float | None = None
 
 
 @dataclass(frozen=True)
@@ -89,12 +80,12 @@ def sampled_ranks(
     scheme: Scheme,
     sample_size: IntArray,
     rng: np.random.Generator,
-    budget: float | None = None,
+    total: int | None = None,
 ) -> tuple[Scheme, IntArray, IntArray]:
     """Sample sizes and sampled ranks of users with these global ranks and pools.
 
     ``sample_size`` is that of fixed samples; adaptive ones follow the ladder of ``scheme``, which
-    is returned as ``budget`` cut it.
+    is returned as a budget of ``total`` negatives cut it.
     """
     better, worse = global_rank - 1, n_items - global_rank
     above = np.zeros(global_rank.size, dtype=np.int64)  # so far
@@ -109,27 +100,43 @@ def sampled_ranks(
         return hits
 
     if scheme.adaptive:
-        scheme, found, size = designs.climb(scheme, n_items, draw, budget=budget)
+        scheme, found, size = climb(scheme, n_items, draw, total=total)
     else:
         size = sample_size if scheme.replacement else np.minimum(sample_size, n_items)
         found = draw(np.arange(global_rank.size), np.ones_like(size), size)
     return scheme, size, found + 1
 
 
-def sampled_counts(
-    global_rank: IntArray, n_items: IntArray, design: Design, rng: np.random.Generator
+def simulated_counts(
+    global_rank: IntArray,
+    n_items: IntArray,
+    design: Design,
+    rng: np.random.Generator,
+    *,
+    catalogue: int | None = None,
 ) -> RankCounts:
-    """RankCounts of one simulated evaluation of users with these global ranks and pools."""
-    sizes = np.full(global_rank.size, design.sample_size)
-    scheme, size, rank = sampled_ranks(
-        global_rank, n_items, design.scheme, sizes, rng, design.budget
-    )
+    """RankCounts of one simulated evaluation of users with these global ranks and pools.
+
+    ``catalogue`` is the number of items that a share of the catalogue refers to; the largest pool
+    if not given.
+    """
+    n_users = global_rank.size
+    scheme = design.scheme(int(n_items.max()) if catalogue is None else catalogue)
+    sizes, total = n_items, None
+    if isinstance(design, Fixed):
+        sizes = np.full(n_users, design.sample_size)
+    elif isinstance(design, Adaptive):
+        if design.budget is not None:
+            total = math.floor(design.budget * n_users) - n_users
+    elif not isinstance(design, Exact):
+        raise InputError(f"design is {design!r}, which depends on more than ranks; simulate others")
+    scheme, size, rank = sampled_ranks(global_rank, n_items, scheme, sizes, rng, total)
     return RankCounts.from_outcomes(
         scheme,
         n_items=n_items,
         sample_size=size,
         sampled_rank=rank,
-        weight=np.ones(global_rank.size),
+        weight=np.ones(n_users),
     )
 
 
@@ -139,17 +146,19 @@ def predict_error(
     *,
     design: Design,
     estimator: Estimator,
+    catalogue: int | None = None,
     repeats: int | None = None,
     seed: int = 0,
     support: str | Support = "auto",
 ) -> PredictedError:
     """The error that ``estimator`` would make on users sampled by ``design``.
 
-    ``draw`` gives the global ranks and the pools of users, each of shape (n_users,).
+    ``draw`` gives the global ranks and the pools of users, each of shape (n_users,); ``catalogue``
+    as in `simulated_counts`.
 
-    Smooth says itself how far off it may be: one fit of several evaluations (6 unless said), as if
-    they were one, gives its variance, and a bias if there is one beyond their scatter. Of other
-    estimators the errors themselves are collected (20 unless said).
+    Smooth says itself how far off it may be: one fit of several evaluations (6 unless stated), as
+    if they were one, gives its variance, and a bias if there is one beyond their scatter. Of other
+    estimators the errors themselves are collected (20 unless stated).
     """
     rng = np.random.default_rng(seed)
     has_posterior = isinstance(estimator, Smooth)
@@ -158,7 +167,7 @@ def predict_error(
     values: list[float] = []
     for _ in range(repeats or (6 if has_posterior else 20)):
         rank, pool = draw(rng)
-        tables.append(sampled_counts(rank, pool, design, rng))
+        tables.append(simulated_counts(rank, pool, design, rng, catalogue=catalogue))
         values.append(float(metric.gain(rank, pool).mean()))
         if not has_posterior:
             fit = estimator.fit(tables[-1], metrics=[metric], support=support, plug_in="plain")

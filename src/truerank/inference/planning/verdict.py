@@ -32,9 +32,9 @@ def not_resolved(
     found = plan(
         metric=metric,
         error=error,
-        confidence=None,
         like=counts,
-        kinds=["adaptive"],
+        designs=["adaptive"],
+        fewer_users=False,
         estimator=estimator,
         seed=seed,
         progress=progress,

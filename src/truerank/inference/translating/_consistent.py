@@ -12,7 +12,7 @@ from truerank.errors import InputError
 from truerank.inference.translating import _published
 from truerank.inference.translating._published import Published
 from truerank.inference.translating._rank_program import Family, Optimum, Program
-from truerank.inference.translating.translation import Design
+from truerank.inference.translating.translation import PublishedProtocol
 from truerank.metrics import Metric
 from truerank.outcomes.schemes import Scheme
 
@@ -31,12 +31,12 @@ class SampledGain:
 
 
 def sampled_gains(
-    metrics: Sequence[Metric], mixtures: Family, design: Design
+    metrics: Sequence[Metric], mixtures: Family, protocol: PublishedProtocol
 ) -> dict[str, SampledGain]:
     """The gains of the metrics on the sample, by key."""
-    size = design.sample_size
-    scheme = Scheme(replacement=design.replacement)
-    expected = mixtures.expect(_published.moments(metrics, scheme, design.n_items, size))
+    size = protocol.sample_size
+    scheme = Scheme(replacement=protocol.replacement)
+    expected = mixtures.expect(_published.moments(metrics, scheme, protocol.n_items, size))
     means, variances = np.split(expected, 2)
     spreads = [np.ptp(metric.gain(np.arange(1, size + 1), size)) for metric in metrics]
     return {
@@ -49,7 +49,7 @@ def fit(
     values: Sequence[Published],
     gains: Mapping[str, SampledGain],
     mixtures: Family,
-    design: Design,
+    protocol: PublishedProtocol,
     n_values: int,
 ) -> tuple[list[Published], Program]:
     """A model's values with their noise, and the program of the distributions that fit them.
@@ -57,9 +57,9 @@ def fit(
     ``n_values`` of all models are to hold at once: the chance of error is shared among them.
     """
     rows = np.stack([gains[value.metric].mean for value in values])
-    if design.n_users is None:
+    if protocol.n_users is None:
         return list(values), _program(values, rows, mixtures)
-    log_odds = float(np.log(2.0 * n_values / (1.0 - design.confidence)))
+    log_odds = float(np.log(2.0 * n_values / (1.0 - protocol.confidence)))
     # The noise of a value grows with the variance averaged over users, which is linear in their
     # distribution. Its maximum over all distributions is safe. So is then its maximum over those
     # that fit within that noise, which makes for less noise, so that fewer fit; and so on.
@@ -68,7 +68,7 @@ def fit(
         noisy = [
             replace(
                 value,
-                noise=_published.noise(top, gains[value.metric].spread, design.n_users, log_odds),
+                noise=_published.noise(top, gains[value.metric].spread, protocol.n_users, log_odds),
             )
             for value, top in zip(values, most, strict=True)
         ]

@@ -18,9 +18,9 @@ from truerank.inference.translating._published import Published
 from truerank.inference.translating._rank_program import Family, Program
 from truerank.inference.translating.translation import (
     Bounds,
-    Design,
     Example,
     Mapped,
+    PublishedProtocol,
     Translation,
     compare,
 )
@@ -81,44 +81,44 @@ def translate(
     InputError
         If no distribution of ranks fits a model's values; the message names the value.
     """
-    design = _design(
+    protocol = _protocol(
         n_items, sample_size, num_negatives, replacement, n_users, confidence, decreasing
     )
     if replacement is None:
         _ranks.warn_if_replacement_matters(
-            np.array([design.sample_size]), np.array([design.n_items])
+            np.array([protocol.sample_size]), np.array([protocol.n_items])
         )
     models = _models(sampled)
     read = {
-        name: _published.read(name, values, design.sample_size) for name, values in models.items()
+        name: _published.read(name, values, protocol.sample_size) for name, values in models.items()
     }
-    asked = _asked(metrics, k, [found for found, _ in read.values()], design.n_items)
+    asked = _asked(metrics, k, [found for found, _ in read.values()], protocol.n_items)
     n_values = sum(len(values) for _, values in read.values())
     seen = metrics_module.parse([metric for found, _ in read.values() for metric in found])
     mixtures = _rank_program.family(
-        design.n_items,
-        design.sample_size,
-        replacement=design.replacement,
-        decreasing=design.decreasing,
+        protocol.n_items,
+        protocol.sample_size,
+        replacement=protocol.replacement,
+        decreasing=protocol.decreasing,
         edges=[metric.k for metric in asked],
     )
-    gains = _consistent.sampled_gains(seen, mixtures, design)
+    gains = _consistent.sampled_gains(seen, mixtures, protocol)
     costs = mixtures.expect(
-        lambda rank: np.stack([metric.gain(rank, design.n_items) for metric in asked])
+        lambda rank: np.stack([metric.gain(rank, protocol.n_items) for metric in asked])
     )
     published: list[Published] = []
     bounds: list[Bounds] = []
     with _progress.reporting(progress, len(read) * len(asked), "bounding") as advance:
         for _, values in read.values():
-            fitted, program = _consistent.fit(values, gains, mixtures, design, n_values)
+            fitted, program = _consistent.fit(values, gains, mixtures, protocol, n_values)
             published += fitted
             for metric, cost in zip(asked, costs, strict=True):
                 bounds.append(_bound(fitted[0].model, metric, cost, program, mixtures))
                 advance(1)
     return Translation(
-        design,
+        protocol,
         tuple(published),
-        _mapped(seen, design),
+        _mapped(seen, protocol),
         tuple(bounds),
         tuple(
             compare(one, other, metric.key, published, bounds)
@@ -128,7 +128,7 @@ def translate(
     )
 
 
-def _design(
+def _protocol(
     n_items: Any,
     sample_size: Any,
     num_negatives: Any,
@@ -136,7 +136,7 @@ def _design(
     n_users: Any,
     confidence: Any,
     decreasing: Any,
-) -> Design:
+) -> PublishedProtocol:
     pool = _checks.integer(n_items, "n_items", low=2, why="the target and at least one other item")
     size = _ranks.sample_sizes(sample_size, num_negatives, 1)
     scheme = Scheme(replacement=True if replacement is None else replacement)
@@ -148,7 +148,9 @@ def _design(
         raise InputError("confidence is 1; it must be below 1")
     if not isinstance(decreasing, (bool, np.bool_)):
         raise InputError(f"decreasing is {decreasing!r}; it must be True or False")
-    return Design(pool, int(size[0]), scheme.replacement, n_users, confidence, bool(decreasing))
+    return PublishedProtocol(
+        pool, int(size[0]), scheme.replacement, n_users, confidence, bool(decreasing)
+    )
 
 
 def _models(sampled: Any) -> dict[str, Mapping[Any, Any]]:
@@ -182,8 +184,8 @@ def _asked(
     return asked
 
 
-def _mapped(seen: Iterable[Metric], design: Design) -> tuple[Mapped, ...]:
-    sizes = {"n_items": design.n_items, "sample_size": design.sample_size}
+def _mapped(seen: Iterable[Metric], protocol: PublishedProtocol) -> tuple[Mapped, ...]:
+    sizes = {"n_items": protocol.n_items, "sample_size": protocol.sample_size}
     return tuple(
         Mapped(metric.key, name, float(mapping.get(name)(metric.k, **sizes)))
         for metric in seen

@@ -18,7 +18,7 @@ _LEAD = 1e-6
 
 
 @dataclass(frozen=True)
-class Design:
+class PublishedProtocol:
     """How the published values were sampled, and what is assumed of the ranks."""
 
     n_items: int
@@ -140,7 +140,7 @@ class Translation:
     ones stand for, ``comparisons`` each pair of models on each metric.
     """
 
-    design: Design
+    protocol: PublishedProtocol
     published: tuple[Published, ...]
     mapped: tuple[Mapped, ...]
     bounds: tuple[Bounds, ...]
@@ -186,7 +186,7 @@ class Translation:
         )
 
     def __repr__(self) -> str:
-        lines = [f"Translation · {self.design}"]
+        lines = [f"Translation · {self.protocol}"]
         lines += [f"  from {', '.join(value.label for value in self.published)}"]
         for bounds in self.bounds:
             name = f"{bounds.model and f'{bounds.model}: '}{bounds.metric}"

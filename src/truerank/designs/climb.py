@@ -1,4 +1,4 @@
-"""Samples that grow: sizes, stopping rule, budget, and the climb that all who draw them share.
+"""The climb of a ladder of sample sizes, which all who draw adaptive samples share.
 
 All users begin with a sample of the first size of a ladder. Those with fewer than ``hits``
 negatives above the target go on to the next (LJ24, algorithm 1, with one hit).
@@ -21,108 +21,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from truerank import _checks
 from truerank._types import IntArray
-from truerank.errors import InputError
 from truerank.outcomes.schemes import Scheme
-
-USUAL_BUDGET = 200.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Adaptive:
-    """How samples grow.
-
-    Attributes
-    ----------
-    start
-        The first sample size, which counts the target.
-    growth
-        A sample size over the one before.
-    hits
-        Negatives above the target that end a user's sampling.
-    stop
-        The largest sample size; below 1, a share of the catalogue; None for all of it. Without
-        replacement a user's sample ends at its pool in any case, where the rank is exact.
-    """
-
-    start: int = 32
-    growth: float = 1.5
-    hits: int = 1
-    stop: float | None = None
-
-    def __post_init__(self) -> None:
-        _checks.integer(self.start, "start", low=2, why="it counts the target")
-        _checks.real(self.growth, "growth", low=1.0, open_low=True)
-        _checks.integer(self.hits, "hits", low=1)
-        if self.stop is not None and _checks.real(self.stop, "stop", low=0.0, open_low=True) >= 1:
-            _checks.integer(self.stop, "stop", low=self.start, why="no less than start")
-
-    def within(self, budget: float | None) -> float | None:
-        """The budget to keep: as given, or the usual one if nothing else bounds the cost."""
-        if budget is not None:
-            return check_budget(budget)
-        return USUAL_BUDGET if self.stop is None else None
-
-    def ladder(self, catalogue: int) -> tuple[int, ...]:
-        """The sample sizes for a catalogue of so many items."""
-        stop = self.stop
-        if stop is None or stop < 1:
-            stop = max(self.start, int(catalogue * (1.0 if stop is None else stop)))
-        return make_ladder(self.start, int(stop), self.growth)
-
-
-PRESETS = {
-    "truerank": Adaptive(),
-    # LJ24, algorithm 1: doubling, to 10 to 15 % of the items.
-    "lj24": Adaptive(start=100, growth=2.0, hits=1, stop=0.1),
-}
-
-
-def adaptive(
-    design: str | Adaptive | None = None, *, budget: float | None = None, **changes: Any
-) -> Adaptive:
-    """A design by name or as given, with those of its fields that are not None changed.
-
-    Without one it is ours, or LJ24's if a ``stop`` is given instead of a budget.
-    """
-    if design is None:
-        design = "lj24" if budget is None and changes.get("stop") is not None else "truerank"
-    if isinstance(design, str):
-        if design not in PRESETS:
-            raise _checks.unknown("design", design, PRESETS)
-        design = PRESETS[design]
-    elif not isinstance(design, Adaptive):
-        raise InputError(
-            f"design is of type {type(design).__name__}; give a name ({', '.join(PRESETS)}) or "
-            "an Adaptive"
-        )
-    return replace(design, **{name: value for name, value in changes.items() if value is not None})
-
-
-def make_ladder(start: int, stop: int, growth: float = 2.0) -> tuple[int, ...]:
-    """The sizes start, ceil(growth * start), ... up to ``stop``, which ends it in any case."""
-    start = _checks.integer(start, "start", low=2, why="it counts the target")
-    stop = _checks.integer(stop, "stop", low=start, why="no less than start")
-    growth = _checks.real(growth, "growth", low=1.0, open_low=True)
-    ladder = [start]
-    while ladder[-1] < stop:
-        # Rounded: 1.1 * 10 is a little more than 11.
-        larger = math.ceil(round(min(growth * ladder[-1], float(stop)), 6))
-        ladder.append(min(max(larger, ladder[-1] + 1), stop))
-    return tuple(ladder)
-
-
-def check_budget(budget: float) -> float:
-    """A budget in scored negatives a target, the target's own score not counted."""
-    return _checks.real(budget, "budget", low=1.0)
-
 
 Draw = Callable[[IntArray, IntArray, IntArray], IntArray]
 
@@ -132,7 +36,7 @@ def climb(
     n_items: IntArray,
     draw: Draw,
     *,
-    budget: float | None = None,
+    total: int | None = None,
     advance: Callable[[int], None] = lambda n_users: None,
 ) -> tuple[Scheme, IntArray, IntArray]:
     """Take all users up the ladder of a scheme, level by level.
@@ -144,8 +48,8 @@ def climb(
     draw
         Called with (users, their sizes so far, all equal, their sizes to come), returns how many of
         the new negatives are above the target; all three and the answer of one shape.
-    budget
-        Negatives to draw in the mean over all users, at the most; None for as many as it takes.
+    total
+        Negatives to draw for all users together, at most; None for as many as it takes.
     advance
         Told how many users are done.
 
@@ -154,7 +58,7 @@ def climb(
     The scheme, its ladder cut or its hits raised as the budget had it; and for each user the
     negatives above the target and the sample size, shape (n_users,).
     """
-    walk = _Walk(scheme, n_items, draw, budget)
+    walk = _Walk(scheme, n_items, draw, total)
     n_done, cut = 0, False
     thresholds = (*scheme.thresholds, 0)  # nobody goes on from the last size
     for wanted in scheme.ladder:
@@ -174,7 +78,7 @@ def climb(
             cut = True
             break
     hits = list(scheme.thresholds[: len(walk.sizes) - 1])
-    if budget is not None and not cut:
+    if total is not None and not cut:
         hits = walk.spend(hits)
     advance(n_items.size - n_done)
     sizes = tuple(walk.sizes)
@@ -186,12 +90,12 @@ def climb(
 class _Walk:
     """Where the users of a climb stand: hits ``above``, ``size`` and ``level`` on ``sizes``."""
 
-    def __init__(self, scheme: Scheme, n_items: IntArray, draw: Draw, budget: float | None) -> None:
+    def __init__(self, scheme: Scheme, n_items: IntArray, draw: Draw, total: int | None) -> None:
         self.top = np.full_like(n_items, scheme.ladder[-1])
         if not scheme.replacement:
             np.minimum(self.top, n_items, out=self.top)
         self.draw = draw
-        self.left = math.inf if budget is None else math.floor(check_budget(budget) * n_items.size)
+        self.left = math.inf if total is None else total
         self.sizes: list[int] = []
         self.above = np.zeros(n_items.size, dtype=np.int64)
         self.size = np.ones(n_items.size, dtype=np.int64)

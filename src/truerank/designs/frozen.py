@@ -1,0 +1,341 @@
+"""Negatives drawn once and kept in a file, so that all models meet the same ones."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from truerank import _checks
+from truerank._types import IntArray
+from truerank.designs import _ncf
+from truerank.designs.design import Design
+from truerank.errors import InputError
+from truerank.outcomes import tables
+from truerank.outcomes.schemes import Scheme
+
+FORMAT_VERSION = 1
+_FORMAT_KEY = b"truerank.frozen_negatives"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Frozen(Design):
+    """Rank every target among the negatives that a file holds for it.
+
+    Parameters
+    ----------
+    negatives : FrozenNegatives, str or path
+        The negatives of each (user, target), or the file that holds them: ``.parquet`` as
+        :meth:`FrozenNegatives.save` wrote it, else lines ``(user,item)<tab>negative...`` as those
+        of NCF.
+    users : int, optional
+        Evaluate a random sample of this many users.
+    stratified : bool, default False
+        Stratify that sample by the users' numbers of training items.
+
+    Examples
+    --------
+    >>> import numpy as np, truerank as tr
+    >>> scorer = tr.scoring.Dense(np.random.default_rng(0).random((3, 50)))
+    >>> test = ([0, 1, 2], [4, 5, 6])
+    >>> negatives = tr.sampling.freeze(scorer, test, tr.designs.Fixed(num_negatives=9), seed=7)
+    >>> tr.count(scorer, test, tr.designs.Frozen(negatives)).sample_size.tolist()
+    [10, 10, 10]
+    """
+
+    name: ClassVar[str] = "frozen"
+
+    negatives: FrozenNegatives = field(kw_only=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given: Any = self.negatives
+        if isinstance(given, (str, os.PathLike)):
+            object.__setattr__(self, "negatives", FrozenNegatives.read(given))
+        elif not isinstance(given, FrozenNegatives):
+            raise InputError(
+                f"negatives is of type {type(given).__name__}; give FrozenNegatives or the path of "
+                "a file of them"
+            )
+
+    def scheme(self, catalogue: int) -> Scheme:
+        return Scheme(self.negatives.replacement)
+
+    def pairs(self, n_items: float) -> float:
+        return 1.0 + int(self.negatives.start[-1]) / max(self.negatives.n_rows, 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        found = super().to_dict()
+        where = self.negatives.path
+        return found | {
+            "negatives": None if where is None else str(where),
+            "sha256": self.negatives.hash,
+        }
+
+    @classmethod
+    def from_dict(cls, options: dict[str, Any]) -> Frozen:
+        """The design that :meth:`to_dict` described, its negatives read from their file.
+
+        Parameters
+        ----------
+        options : dict
+            ``negatives``, a path; ``sha256`` of its content; ``users`` and ``stratified``.
+
+        Returns
+        -------
+        Frozen
+            The design.
+        """
+        options = dict(options)
+        digest = options.pop("sha256", None)
+        if options.get("negatives") is None:
+            raise InputError(
+                "the frozen negatives were in no file, so their design cannot be read back: save "
+                "them with FrozenNegatives.save and give that file"
+            )
+        found = cls(options.pop("negatives"), **options)
+        if digest is not None and found.negatives.hash != digest:
+            raise InputError(
+                f"{found.negatives.path} has other content (sha256 {found.negatives.hash[:12]}...) "
+                f"than the design was written for ({str(digest)[:12]}...)"
+            )
+        return found
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FrozenNegatives:
+    """The negatives of each test row, as ids.
+
+    Made by `truerank.sampling.freeze`, :meth:`load` or :meth:`from_ncf`.
+
+    Users' pools are not part of it: n_items is that of the evaluation that uses them, the
+    catalogue less what ``train`` leaves out.
+
+    Attributes
+    ----------
+    user_id, item_id
+        The test row: the user and the target, (n_rows,).
+    start, negative
+        The negatives of row i are ``negative[start[i]:start[i + 1]]``, in the order drawn.
+    replacement
+        Whether they were drawn with replacement.
+    seed
+        That they were drawn with; None if others drew them.
+    protocol
+        More of how they were drawn, as far as known.
+    path
+        The file they were read from or saved to last; None if there is none.
+    """
+
+    user_id: npt.NDArray[Any]
+    item_id: npt.NDArray[Any]
+    start: IntArray
+    negative: npt.NDArray[Any]
+    replacement: bool
+    seed: int | None = None
+    protocol: Mapping[str, Any] = field(default_factory=dict)
+    path: Path | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of test rows."""
+        return int(self.user_id.size)
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of the rows, their negatives and ``replacement``, whatever the file."""
+        digest = hashlib.sha256(f"truerank {FORMAT_VERSION} {self.replacement}".encode())
+        for column in (self.user_id, self.item_id, self.start, self.negative):
+            for part in _content(column):
+                digest.update(part)
+        return digest.hexdigest()
+
+    def __repr__(self) -> str:
+        sizes = np.unique(np.diff(self.start))
+        size = str(sizes[0]) if sizes.size == 1 else f"{sizes[0]} to {sizes[-1]}"
+        return (
+            f"FrozenNegatives({self.n_rows:,} test rows; {size} negatives each, "
+            f"{Scheme(self.replacement).name} replacement; {self.hash[:12]})"
+        )
+
+    def of_users(self, user_ids: npt.NDArray[Any]) -> FrozenNegatives:
+        """The negatives of the rows of some users.
+
+        Parameters
+        ----------
+        user_ids : array
+            Ids of users.
+
+        Returns
+        -------
+        FrozenNegatives
+            Rows of other users are left out.
+        """
+        rows = np.flatnonzero(np.isin(self.user_id, user_ids))
+        length = np.diff(self.start)[rows]
+        start = starts(length)
+        place = np.arange(start[-1]) + np.repeat(self.start[rows] - start[:-1], length)
+        return replace(
+            self,
+            user_id=self.user_id[rows],
+            item_id=self.item_id[rows],
+            start=start,
+            negative=self.negative[place],
+        )
+
+    # -- files ------------------------------------------------------------------------------
+
+    def to_arrow(self) -> Any:
+        """A pyarrow Table with the columns user_id, item_id and negatives (a list)."""
+        import pyarrow as pa
+
+        offsets = pa.array(self.start, pa.int64() if self.start[-1] >= 2**31 else pa.int32())
+        kind = pa.LargeListArray if self.start[-1] >= 2**31 else pa.ListArray
+        facts = {
+            "version": FORMAT_VERSION,
+            "sha256": self.hash,
+            "replacement": self.replacement,
+            "seed": self.seed,
+            "protocol": dict(self.protocol),
+        }
+        return pa.table(
+            {
+                "user_id": pa.array(self.user_id),
+                "item_id": pa.array(self.item_id),
+                "negatives": kind.from_arrays(offsets, pa.array(self.negative)),
+            },
+            metadata={_FORMAT_KEY: json.dumps(facts).encode()},
+        )
+
+    def save(self, path: Any) -> None:
+        """Write to Parquet (``.parquet``), with a hash of the content."""
+        import pyarrow.parquet as pq
+
+        if Path(path).suffix.lower() not in tables.PARQUET:
+            raise InputError(f"cannot write {path}: its name must end in {tables.PARQUET[0]}")
+        with tables.replacing(path) as temporary:
+            pq.write_table(self.to_arrow(), temporary)
+        object.__setattr__(self, "path", Path(path))
+
+    @classmethod
+    def read(cls, path: Any, *, replacement: bool = False) -> FrozenNegatives:
+        """Read a file of negatives of either kind: `load` for Parquet, else `from_ncf`."""
+        if Path(path).suffix.lower() in tables.PARQUET:
+            return cls.load(path)
+        return cls.from_ncf(path, replacement=replacement)
+
+    @classmethod
+    def load(cls, path: Any) -> FrozenNegatives:
+        """Read what :meth:`save` wrote; an InputError if the content is not that of its hash."""
+        path = Path(path)
+        source = tables.read(path)
+        facts = tables.parquet_metadata(path).get(_FORMAT_KEY)
+        if facts is None:
+            raise InputError(
+                f"{path} holds no frozen negatives; for a text file of lines '(user,item) negative "
+                "...' use FrozenNegatives.from_ncf"
+            )
+        try:
+            card = json.loads(facts)
+            if card["version"] != FORMAT_VERSION:
+                raise InputError(
+                    f"{path} is of format {card['version']!r}; this truerank reads up to "
+                    f"{FORMAT_VERSION}: upgrade truerank"
+                )
+            lists = [np.asarray(part) for part in source.values("negatives").tolist()]
+            found = cls(
+                _checks.ids(source.values("user_id"), "user_id"),
+                _checks.ids(source.values("item_id"), "item_id"),
+                starts([part.size for part in lists]),
+                _checks.ids(np.concatenate(lists), "negatives"),
+                bool(card["replacement"]),
+                card["seed"],
+                dict(card["protocol"]),
+                path,
+            )
+            same = card["sha256"] == found.hash
+        except (ValueError, TypeError, KeyError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"{path} is damaged: {error}") from None
+        if not same:
+            raise InputError(
+                f"{path} was changed after it was written: its content does not have the hash "
+                f"{str(card['sha256'])[:12]}... that it was saved with"
+            )
+        return found
+
+    @classmethod
+    def from_ncf(cls, path: Any, *, replacement: bool = False) -> FrozenNegatives:
+        """Read lines ``(user,item)<tab>negative<tab>negative...``, one a test row.
+
+        NCF published its test sets so, and many followed. Ids are numbers if all of them are
+        spelled so. Say ``replacement=True`` if they were drawn with replacement; without, repeated
+        negatives are an error.
+        """
+        users, targets, negatives = _ncf.read(Path(path))
+        items = _ncf.ids([*targets, *itertools.chain.from_iterable(negatives)])
+        found = cls(
+            _ncf.ids(users),
+            items[: len(targets)],
+            starts([len(row) for row in negatives]),
+            items[len(targets) :],
+            Scheme(replacement).replacement,
+            protocol={"source": Path(path).name},
+            path=Path(path),
+        )
+        code = np.unique(found.negative, return_inverse=True)[1]
+        check_repeated(found, np.arange(found.n_rows), found.start, code)
+        return found
+
+
+def starts(lengths: Any) -> IntArray:
+    """Where each of consecutive lists of these lengths begins, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(np.asarray(lengths, dtype=np.int64))])
+
+
+def _content(column: npt.NDArray[Any]) -> list[bytes]:
+    """A column as bytes that do not depend on how it is stored."""
+    if column.dtype.kind in "iu":
+        return [b"numbers", column.astype("<i8").tobytes()]
+    texts = [text.encode() for text in column.tolist()]
+    lengths = np.array([len(text) for text in texts], dtype="<i8")
+    return [b"texts", lengths.tobytes(), b"".join(texts)]
+
+
+def check_repeated(
+    frozen: FrozenNegatives, rows: IntArray, start: IntArray, items: IntArray
+) -> None:
+    """Raise if a row has an item twice though they were drawn without replacement."""
+    if frozen.replacement:
+        return
+    row_of = np.repeat(np.arange(rows.size), np.diff(start))
+    order = np.lexsort([items, row_of])
+    twice = np.zeros(items.size, dtype=np.bool_)
+    twice[order[1:]] = (np.diff(items[order]) == 0) & (np.diff(row_of[order]) == 0)
+    raise_if(twice, frozen, rows[row_of], "repeat another one of their row", "say replacement=True")
+
+
+def raise_if(
+    wrong: npt.NDArray[np.bool_],
+    frozen: FrozenNegatives,
+    row_of: IntArray,
+    what: str,
+    remedy: str,
+) -> None:
+    """Raise if any negative is wrong, naming the first."""
+    if wrong.any():
+        row = int(row_of[np.argmax(wrong)])
+        raise InputError(
+            f"{int(wrong.sum())} frozen negatives {what} (the first: of user "
+            f"{frozen.user_id[row]}, item {frozen.item_id[row]}); {remedy}"
+        )

@@ -1,0 +1,126 @@
+"""`evaluate`: a model and its test data in, global metrics, the protocol and the cost out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from truerank import estimators
+from truerank import metrics as metrics_module
+from truerank._types import Scope, Ties
+from truerank.designs import Auto, Design
+from truerank.estimators import Estimator
+from truerank.evaluation import auto
+from truerank.evaluation.evaluated import Evaluation, protocol_card
+from truerank.evaluation.ranking import prepared
+from truerank.inference.estimates import DEFAULT_ESTIMATOR, DEFAULT_METRICS, estimate
+from truerank.metrics import MetricLike
+from truerank.progress import Progress
+from truerank.sampling import users
+from truerank.sampling.carry_out import carry_out, while_drawing
+from truerank.sampling.counting import counts_of
+from truerank.scoring import ties as _ties
+from truerank.scoring.ledger import asking
+from truerank.scoring.scorer import Scorer
+
+
+def evaluate(
+    scorer: Scorer,
+    test: Any,
+    design: str | Design = "auto",
+    *,
+    train: Any = None,
+    metrics: MetricLike | Iterable[MetricLike] = DEFAULT_METRICS,
+    estimator: str | Estimator = DEFAULT_ESTIMATOR,
+    confidence: float | None = 0.95,
+    scope: Scope | None = None,
+    ties: Ties = "spread",
+    seed: int = 0,
+    keep_target: bool = False,
+    progress: Progress = None,
+) -> Evaluation:
+    """Evaluate a model on held-out targets: global metrics with intervals, protocol and cost.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        The model, as one of `truerank.scoring`.
+    test : table, pair of arrays or sparse matrix
+        The targets: a table with user and item columns, a pair (user_ids, item_ids) or a scipy
+        sparse matrix.
+    design : str or Design, default "auto"
+        How negatives are chosen: one of `truerank.designs`, or its name. ``Exact()`` ranks every
+        item, ``Fixed(num_negatives=99)`` and ``Adaptive(budget=200)`` sample. ``Auto()`` takes
+        what is cheapest for the first metric; a `Callable` scorer, whose pairs may cost money,
+        needs ``Auto(budget=...)``, ``Auto(seconds=...)`` or another design.
+    train : table, pair of arrays or sparse matrix, optional
+        Items to leave out of the ranking, usually the users' training items.
+    metrics : str, Metric or list of them, default recall@10, ndcg@10, ap, auc
+        As in `truerank.estimate`: ``"recall@1,10"``, ``"ndcg@10"``, ...
+    estimator : str or Estimator, default "smooth"
+        As in `truerank.estimate`.
+    confidence : float or None, default 0.95
+        Confidence of the intervals; None for none.
+    scope : {"these-users", "population"}, optional
+        Whom the intervals are for: the users evaluated, or all of the test's users, of whom the
+        design took a sample. If not given, all of them if it did.
+    ties : {"spread", "random", "mid", "optimistic", "pessimistic"}
+        What items of the target's score do, as in `truerank.count`.
+    seed : int, default 0
+        Seed of all random draws: negatives, ties and the choice of users.
+    keep_target : bool, default False
+        Rank targets that are among their user's training items all the same, instead of raising.
+    progress : callable or bool, optional
+        None shows a bar on a terminal if it takes long, False nothing; a function is called with
+        (rows done, rows in all).
+
+    Returns
+    -------
+    Evaluation
+        ``result["recall@10"].value``, ``.low``, ``.high``; ``result.protocol`` says how it came
+        about; ``result.cost`` is the number of all pairs asked of the scorer.
+
+    Examples
+    --------
+    >>> import numpy as np, truerank as tr
+    >>> rng = np.random.default_rng(0)
+    >>> scorer = tr.scoring.Factors(rng.normal(size=(500, 8)), rng.normal(size=(2000, 8)))
+    >>> test = (np.arange(500), rng.integers(2000, size=500))
+    >>> result = tr.evaluate(scorer, test, tr.designs.Fixed(num_negatives=99), metrics="auc")
+    >>> result.cost, round(result["auc"].value, 1)
+    (50000, 0.5)
+    """
+    _ties.check(ties)
+    wanted = metrics_module.parse(metrics)
+    chosen = estimators.get(estimator)
+    asked = prepared(scorer, test, design, train=train, seed=seed, keep_target=keep_target)
+    task, carried = asked.task, asked.design
+    while_drawing(carried, ties)  # raises for ties that the design cannot serve
+    ledger = asking(scorer)
+    begin = time.perf_counter()
+    reason, spent = f"{carried!r}, as asked for", 0
+    if isinstance(carried, Auto):
+        choice = auto.choose(ledger or scorer, task, wanted[0], chosen, carried, seed=seed)
+        carried, reason, spent = choice.design, choice.reason, choice.cost
+        task = users.fewer(task, carried, seed)
+    ranked = carry_out(ledger or scorer, task, carried, seed=seed, ties=ties, progress=progress)
+    counts = counts_of(task, ranked, ties, seed)
+    seconds = time.perf_counter() - begin
+    card = protocol_card(
+        carried, reason, counts, catalogue=task.catalogue, train=train is not None,
+        n_users=task.n_users, population=asked.population, targets=task.n_rows, seed=seed,
+        ties="random" if counts.adaptive and ties == "spread" else ties, estimator=chosen,
+    )  # fmt: skip
+    found = estimate(
+        counts,
+        wanted,
+        estimator=chosen,
+        confidence=confidence,
+        scope=scope or ("these-users" if carried.users is None else "population"),
+        population_size=asked.population,
+        seed=seed,
+        progress=progress,
+    )
+    cost = spent + ranked.pairs if ledger is None else ledger.asked
+    return Evaluation(found, counts, card, cost, seconds)

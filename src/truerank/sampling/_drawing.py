@@ -1,0 +1,78 @@
+"""What a sampler is asked to do, and what it gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from truerank._types import IntArray
+from truerank.designs.draws import Draw, Uniform
+from truerank.outcomes.schemes import Scheme
+from truerank.rng import Keys
+from truerank.sampling import _tie_modes
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Where the target of each test row stands, all arrays of shape (n_rows,).
+
+    Attributes
+    ----------
+    above
+        Negatives that score above the target; with ties broken, those that go before it.
+    tied
+        Negatives of the target's very score; 0 where ties were broken.
+    sample_size
+        The target and its negatives.
+    pairs
+        Pairs that the scorer was asked for, in all.
+    scheme
+        The law of the ranks: as asked for, the ladder cut where a budget ended.
+    ties_broken
+        Whether ties were broken while negatives were drawn.
+    replicate
+        The replicate group of each row, where negatives were shared; None for independent rows.
+    """
+
+    above: IntArray
+    tied: IntArray
+    sample_size: IntArray
+    pairs: int
+    scheme: Scheme
+    ties_broken: bool
+    replicate: IntArray | None = None
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Sizes, rules and keys of the negatives to draw.
+
+    Attributes
+    ----------
+    scheme
+        Its ladder holds the sample sizes; one for a fixed sample.
+    total
+        Negatives to draw for all rows together, at most; None for as many as it takes.
+    ties
+        A number of `_tie_modes`.
+    keys
+        Of the streams of negatives, one per test row; rows with equal keys share a stream.
+    tie_keys
+        By which ties are broken, one per test row.
+    draw
+        How a negative is drawn.
+    shared
+        Whether rows share streams.
+    """
+
+    scheme: Scheme
+    total: int | None
+    ties: int
+    keys: Keys
+    tie_keys: Keys
+    draw: Draw = Uniform()
+    shared: bool = False
+
+    @property
+    def breaks_ties(self) -> bool:
+        """Whether ties are broken while negatives are drawn."""
+        return self.ties != _tie_modes.COUNT

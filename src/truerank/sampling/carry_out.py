@@ -1,0 +1,257 @@
+"""Carry out a design: rank every target of a task as it says, whichever design it is."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from truerank import _checks
+from truerank import progress as _progress
+from truerank._types import IntArray
+from truerank.designs import Adaptive, Auto, Design, Exact, Fixed, Frozen
+from truerank.designs.draws import Uniform
+from truerank.errors import InputError
+from truerank.outcomes.schemes import Scheme
+from truerank.progress import Progress
+from truerank.sampling import _batched, _fused, _tie_modes, blocks
+from truerank.sampling._drawing import Drawing, Ranked
+from truerank.sampling.frozen import matched
+from truerank.sampling.pools import check_pools
+from truerank.scoring import exact, ties
+from truerank.scoring.scorer import Scorer
+from truerank.scoring.task import Task
+
+
+def carry_out(
+    scorer: Scorer,
+    task: Task,
+    design: Design,
+    *,
+    seed: int = 0,
+    ties: str = "spread",
+    n_users: int | None = None,
+    progress: Progress = None,
+) -> Ranked:
+    """Rank the target of every row among the items that the design chooses.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        The model.
+    task : Task
+        The targets; a sample of users, if the design asks for one, has been taken already.
+    design : Design
+        Any but `Auto`, which `truerank.evaluate` turns into another one.
+    seed : int, default 0
+        Seed of all random draws.
+    ties : str, default "spread"
+        What negatives of the target's score do: see `truerank.scoring.ties`. Designs whose stopping
+        rule needs to know break ties at random where they cannot be spread.
+    n_users : int, optional
+        Users of the whole evaluation, if the task is a part of it.
+    progress : callable or bool, optional
+        None shows a bar on a terminal if it takes long, False nothing; a function is called with
+        (rows done, rows in all).
+
+    Returns
+    -------
+    Ranked
+        Negatives above and tied with each target, and what that cost.
+    """
+    if isinstance(design, Exact):
+        return _exact(scorer, task, progress)
+    if isinstance(design, Auto):
+        raise InputError(
+            "design is Auto, which weighs the error of a metric: truerank.evaluate takes it; here "
+            "name Exact, Fixed, Adaptive, LJ24 or Frozen"
+        )
+    mode = while_drawing(design, ties)
+    if isinstance(design, Frozen):
+        start, items = matched(design.negatives, task, scorer)
+        drawing = drawing_of(design.scheme(task.catalogue), mode, task, seed)
+        return _given(scorer, task, start, items, drawing, progress)
+    if isinstance(design, Adaptive):
+        scheme = design.scheme(task.catalogue)
+        drawing = drawing_of(scheme, mode, task, seed, total=negatives_within(design.budget, task))
+        return sample(scorer, task, drawing, progress=progress)
+    if isinstance(design, Fixed):
+        return _fixed(scorer, task, design, mode, seed, n_users or task.n_users, progress)
+    raise _checks.unknown("design", type(design).__name__, ("Exact", "Fixed", "Adaptive", "Frozen"))
+
+
+def while_drawing(design: Design, policy: str) -> str:
+    """How ties are treated while negatives are drawn, of `_tie_modes`."""
+    ties.check(policy)
+    if not isinstance(design, Adaptive):
+        return "random" if policy == "random" else "count"
+    if policy == "mid":
+        raise InputError(
+            "ties is 'mid', which gives a tied target a rank between others; adaptive sampling has "
+            "to know at each stage whether to go on: take 'random', 'optimistic' or 'pessimistic'"
+        )
+    return "random" if policy == "spread" else policy
+
+
+def negatives_within(budget: float | None, task: Task) -> int | None:
+    """Negatives that a budget of scored pairs per user leaves for all rows together.
+
+    Parameters
+    ----------
+    budget : float or None
+        Scored pairs per user in the mean; None for no limit.
+    task : Task
+        Its rows' targets have to be scored too.
+
+    Returns
+    -------
+    int or None
+        None without a budget.
+    """
+    if budget is None:
+        return None
+    total = math.floor(budget * task.n_users) - task.n_rows
+    if total < task.n_rows:
+        least = 2 * task.n_rows / task.n_users
+        raise InputError(
+            f"budget is {budget:g} scored pairs per user; users have "
+            f"{task.n_rows / task.n_users:g} targets in the mean, so that at least {least:g} are "
+            "needed: each target's own score and one negative"
+        )
+    return total
+
+
+def sample(scorer: Scorer, task: Task, drawing: Drawing, *, progress: Progress = None) -> Ranked:
+    """Draw negatives from each row's pool and count those above its target.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        The model. The same seed draws the same negatives for every model.
+    task : Task
+        The targets.
+    drawing : Drawing
+        Sizes, rules and keys.
+    progress : callable or bool, optional
+        As in `carry_out`.
+
+    Returns
+    -------
+    Ranked
+        What was drawn.
+    """
+    scheme = drawing.scheme
+    if drawing.ties == _tie_modes.COUNT and len(scheme.ladder) > 1:
+        raise InputError("ties='count' is for one sample size: a stopping rule needs them broken")
+    found = None
+    if isinstance(drawing.draw, Uniform):
+        found = _fused.matrices(scorer, task.n_rows * scheme.ladder[0])
+    with _progress.reporting(progress, task.n_rows, "sampling") as advance:
+        if found is None:
+            return _batched.sample(scorer, task, drawing, advance)
+        if drawing.shared and len(scheme.ladder) == 1 and not found[2]:
+            return _fused.sample_shared(found, scorer, task, drawing, advance)
+        return _fused.sample(found, scorer, task, drawing, advance)
+
+
+def sampler(scorer: Scorer, task: Task, drawing: Drawing) -> _batched.Batched | _fused.Fused:
+    """What takes the rows of a task from level to level, for those who decide about levels.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        The model.
+    task : Task
+        The targets.
+    drawing : Drawing
+        Rules and keys.
+
+    Returns
+    -------
+    Batched or Fused
+        Its ``draw(rows, before, goal)`` gives the hits among the new negatives.
+    """
+    found = None
+    if isinstance(drawing.draw, Uniform):
+        found = _fused.matrices(scorer, task.n_rows * drawing.scheme.ladder[0])
+    if found is None:
+        return _batched.Batched(scorer, task, drawing)
+    return _fused.Fused(found, scorer, task, drawing)
+
+
+def exact_pairs(scorer: Scorer, task: Task) -> int:
+    """The pairs that an exact evaluation of a task asks of a scorer, at most.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        Those that score whole rows score items that are left out of the pool, too.
+    task : Task
+        The targets.
+
+    Returns
+    -------
+    int
+        Pairs in all.
+    """
+    if scorer.is_matrix or scorer.scores_rows:
+        return task.n_users * task.catalogue
+    one_each = np.unique(task.group, return_index=True)[1]
+    n_targets = np.bincount(task.group)[task.group[one_each]]
+    return int((task.n_items[one_each] - 1 + n_targets).sum())
+
+
+def _exact(scorer: Scorer, task: Task, progress: Progress) -> Ranked:
+    above, tied = exact.count(scorer, task, progress=progress)
+    scheme = Scheme(replacement=False)
+    return Ranked(above, tied, task.n_items, exact_pairs(scorer, task), scheme, False)
+
+
+def _fixed(
+    scorer: Scorer,
+    task: Task,
+    design: Fixed,
+    mode: str,
+    seed: int,
+    n_users: int,
+    progress: Progress,
+) -> Ranked:
+    assert design.sample_size is not None
+    check_pools(task, design.sample_size, replacement=design.replacement)
+    one_size = Scheme(design.replacement, (design.sample_size,))
+    drawing = dataclasses.replace(drawing_of(one_size, mode, task, seed), draw=design.draw)
+    replicate = None
+    if design.shared_by is not None:
+        block = blocks.assign(task, design.shared_by, n_users, seed)
+        replicate = blocks.replicate_groups(block)
+        keys = blocks.stream_keys(block, seed)
+        drawing = dataclasses.replace(drawing, keys=keys, shared=True)
+    found = sample(scorer, task, drawing, progress=progress)
+    return dataclasses.replace(found, scheme=design.scheme(task.catalogue), replicate=replicate)
+
+
+def _given(
+    scorer: Scorer,
+    task: Task,
+    start: IntArray,
+    items: IntArray,
+    drawing: Drawing,
+    progress: Progress,
+) -> Ranked:
+    items = np.ascontiguousarray(items, dtype=np.int64)
+    found = _fused.matrices(scorer, int(start[-1]))
+    run: Callable[..., Ranked] = _batched.given
+    if found is not None:
+        run = lambda *arguments: _fused.given(found, *arguments)  # noqa: E731
+    with _progress.reporting(progress, task.n_rows, "ranking") as advance:
+        return run(scorer, task, start, items, drawing, advance)
+
+
+def drawing_of(
+    scheme: Scheme, mode: str, task: Task, seed: int, *, total: int | None = None
+) -> Drawing:
+    """What to draw for the rows of a task, each user on its own stream."""
+    keys = task.keys(seed)
+    return Drawing(scheme, total, _tie_modes.code(mode), keys, _tie_modes.keys(keys))

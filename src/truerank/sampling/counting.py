@@ -1,0 +1,124 @@
+"""Ranked targets as counts, or as a table with one row per target."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from typing import Any
+
+import numpy as np
+
+from truerank.errors import InputError
+from truerank.outcomes.counts import RankCounts
+from truerank.outcomes.tables import SCHEME_KEY
+from truerank.rng import Keys
+from truerank.sampling._drawing import Ranked
+from truerank.scoring import ties as _ties
+from truerank.scoring.scorer import Scorer
+from truerank.scoring.task import Task
+
+
+def counts_of(task: Task, ranked: Ranked, ties: str, seed: int) -> RankCounts:
+    """The counts of ranked targets; users count once, however many targets they have.
+
+    Parameters
+    ----------
+    task : Task
+        The targets.
+    ranked : Ranked
+        Where they stand.
+    ties : str
+        What negatives of the target's score do, as asked for; those broken already stay so.
+    seed : int
+        Seed of random ties.
+
+    Returns
+    -------
+    RankCounts
+        Distinct outcomes with their weights.
+    """
+    policy, keys = _left_to_do(task, ranked, ties, seed)
+
+    def of(rows: Any, n_users: float) -> RankCounts:
+        return _ties.counts(
+            ranked.above[rows],
+            ranked.tied[rows],
+            policy,
+            scheme=ranked.scheme,
+            n_items=task.n_items[rows],
+            sample_size=ranked.sample_size[rows],
+            weight=task.weight[rows],
+            n_users=n_users,
+            keys=None if keys is None else keys[rows],
+        )
+
+    if ranked.replicate is None:
+        return of(slice(None), task.n_users)
+    parts = []
+    for group in np.unique(ranked.replicate):
+        rows = np.flatnonzero(ranked.replicate == group)
+        parts.append(of(rows, float(task.weight[rows].sum())).of_replicate(int(group)))
+    return functools.reduce(operator.add, parts)
+
+
+def table_of(scorer: Scorer, task: Task, ranked: Ranked, ties: str, seed: int) -> Any:
+    """The rank of every target: a pyarrow Table, one row per test row, in their order.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        The model, for the ids of items.
+    task : Task
+        The targets.
+    ranked : Ranked
+        Where they stand.
+    ties : str
+        Any policy but ``"spread"``, which gives a target several ranks.
+    seed : int
+        Seed of random ties.
+
+    Returns
+    -------
+    pyarrow.Table
+        Columns user_id, item_id, rank, sample_size, n_items; its metadata names the scheme.
+    """
+    import pyarrow as pa
+
+    policy, keys = _left_to_do(task, ranked, ties, seed)
+    columns: dict[str, Any] = {
+        "user_id": pa.array(task.user_id),
+        "item_id": pa.array(scorer.item_ids.values(task.target)),
+        "rank": _ties.ranks(ranked.above, ranked.tied, policy, keys),
+        "sample_size": ranked.sample_size,
+        "n_items": task.n_items,
+    }
+    return pa.table(columns, metadata={SCHEME_KEY: ranked.scheme.name.encode()})
+
+
+def check_whole_ranks(ties: str) -> str:
+    """A policy that gives every target one rank; raise for others.
+
+    Parameters
+    ----------
+    ties : str
+        The policy.
+
+    Returns
+    -------
+    str
+        The policy.
+    """
+    if _ties.check(ties) == "spread":
+        raise InputError(
+            "ties='spread' shares a target among all its tied ranks and so gives counts, not "
+            "ranks; for one rank per target take 'random', 'mid', 'optimistic' or 'pessimistic', "
+            "or truerank.count"
+        )
+    return ties
+
+
+def _left_to_do(task: Task, ranked: Ranked, ties: str, seed: int) -> tuple[str, Keys | None]:
+    """The policy for the ties that are still there, and the keys of random ones."""
+    if ranked.ties_broken:
+        return "optimistic", None
+    return ties, task.keys(seed) if ties == "random" else None
