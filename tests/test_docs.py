@@ -42,7 +42,7 @@ def with_blocks(language: str) -> list[Path]:
 def test_blocks_run(page, tmp_path, monkeypatch):
     needed = NEEDS.search(page.read_text(encoding="utf-8"))
     if needed and importlib.util.find_spec(needed[1]) is None:
-        pytest.skip(f"{needed[1]} is not installed; `make adapters` runs this page")
+        pytest.skip(f"{needed[1]} is not installed; `make adapters` or `make test` runs this page")
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
     with warnings.catch_warnings():

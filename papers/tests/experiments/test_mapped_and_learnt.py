@@ -13,7 +13,6 @@ from truerank_papers.experiments.lj20.tables import MAPPINGS, distances, errors,
 from truerank_papers.experiments.lj24 import _shared as lj24
 from truerank_papers.experiments.lj24 import protocol
 from truerank_papers.experiments.lj24.accuracy import sampled_users
-from truerank_papers.experiments.lj24.winners import _same_top
 from truerank_papers.experiments.ranks import GlobalRanks
 from truerank_papers.experiments.recall_curves import global_recall, mapped, sampled_recall
 from truerank_papers.experiments.run import Run, Settings, fixed
@@ -140,12 +139,6 @@ def test_intervals_hold_or_not(run, ranks):
         exact = np.mean(ranks.above < int(name.removeprefix("recall@")))
         assert held[2, m] == (plain[name].low <= exact <= plain[name].high)
     assert held[:, 1:].mean() > 0.7
-
-
-def test_the_best_two_in_any_order():
-    truth = np.array([3.0, 1.0, 2.0])
-    found = np.array([[2.0, 3.0, 1.0], [1.0, 2.0, 3.0], [3.0, 1.0, 2.0]])  # (models, repeats)
-    assert _same_top(truth, found).tolist() == [True, False, False]
 
 
 def test_printed_columns_stand_beside_averaged_priors():

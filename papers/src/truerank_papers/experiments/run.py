@@ -19,6 +19,7 @@ from truerank.errors import InputError, MissingExtraError
 from truerank.inference.planning.simulate import Design
 from truerank.metrics import MetricLike
 from truerank.models import Model, fit_cached
+from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.schemes import Scheme
 from truerank.progress import Progress
 from truerank.scoring import task
@@ -228,8 +229,53 @@ def estimates(
     metrics: Sequence[MetricLike],
     rngs: Sequence[np.random.Generator],
 ) -> FloatArray:
-    """Of evaluations sampled anew, one a generator: (n_evaluations, n_estimators, n_metrics)."""
-    outcomes, weight = ranks.sampled(design, rngs)
+    """Sample evaluations of known ranks and estimate metrics from each.
+
+    Parameters
+    ----------
+    ranks
+        The exact ranks of a model.
+    design
+        How negatives are sampled.
+    wanted_estimators
+        By name or as objects.
+    metrics
+        Such as ``"recall@10"``.
+    rngs
+        A generator for each evaluation.
+
+    Returns
+    -------
+    ndarray
+        Shape (n_evaluations, n_estimators, n_metrics).
+    """
+    return refit(*ranks.sampled(design, rngs), wanted_estimators, metrics)
+
+
+def refit(
+    outcomes: RankCounts,
+    weight: FloatArray,
+    wanted_estimators: Sequence[str | estimators.Estimator],
+    metrics: Sequence[MetricLike],
+) -> FloatArray:
+    """Estimate metrics from several evaluations of the same outcomes.
+
+    Parameters
+    ----------
+    outcomes
+        All outcomes that occur.
+    weight
+        How often each occurs in each evaluation, shape (n_evaluations, n_outcomes).
+    wanted_estimators
+        By name or as objects.
+    metrics
+        Such as ``"recall@10"``.
+
+    Returns
+    -------
+    ndarray
+        Shape (n_evaluations, n_estimators, n_metrics).
+    """
     wanted = metrics_module.parse(metrics)
     return np.stack(
         [

@@ -10,21 +10,21 @@ from truerank_papers.experiments.published import Number, Numbers
 from truerank_papers.experiments.registry import experiment
 from truerank_papers.experiments.results import Result, Table
 from truerank_papers.experiments.run import Run
+from truerank_papers.experiments.winners import best_found, leader
 
 
 def _winners(run: Run, dataset: str) -> Result:
     ranks = exact_ranks(run, dataset)
     truth = np.stack([exact(one) for one in ranks.values()])
     values = np.stack(list(estimates(run, dataset, ranks).values()))
-    best = truth.argmax(axis=0)  # (n_metrics,)
-    right = 100 * (values.argmax(axis=0) == best).mean(axis=0)  # (n_estimators, n_metrics)
+    right = 100 * best_found(truth, values).mean(axis=0)  # (n_estimators, n_metrics)
     ours: Numbers = {}
     for m, metric in enumerate(METRICS):
         name, k = metric.split("@")
         for e, estimator in enumerate(ESTIMATORS):
             ours[k, name, estimator] = Number(float(right[e, m]))
     said = "; ".join(
-        f"{metric}: {list(ranks)[best[m]]} ({truth[best[m], m]:.1f}, next {_next(truth[:, m]):.1f})"
+        f"{metric}: {leader(dict(zip(ranks, truth[:, m], strict=True)), 1)}"
         for m, metric in enumerate(METRICS)
         if metric.startswith("recall")
     )
@@ -36,10 +36,6 @@ def _winners(run: Run, dataset: str) -> Result:
             "the counts are other counts, and the comparison is one of patterns.",
         ),
     )
-
-
-def _next(values: np.ndarray) -> float:
-    return float(np.sort(values)[-2])
 
 
 @experiment("jl21", "table4", "Winners found on ml-1m", data=["ml-1m"])

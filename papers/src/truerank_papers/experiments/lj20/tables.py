@@ -16,6 +16,7 @@ from truerank_papers.experiments.recall_curves import global_recall, mapped, sam
 from truerank_papers.experiments.registry import experiment
 from truerank_papers.experiments.results import Figure, Line, Panel, Result, Table
 from truerank_papers.experiments.run import Run, fixed
+from truerank_papers.experiments.winners import best_found
 
 DATASETS = ("ml-1m", "yelp", "pinterest-20", "citeulike")
 CUTS = (1, 2, 5, 10, 20, 50)
@@ -131,8 +132,8 @@ def _agreement(
     sampled = np.stack(list(curves.values()))  # (n_models, repeats, n)
     n_items = _pool(next(iter(ranks.values())))
     at = mapped(rule, n_items=n_items, sample_size=sampled.shape[2])
-    best = np.stack([global_recall(one, at) for one in ranks.values()]).argmax(axis=0)
-    return np.asarray((sampled.argmax(axis=0) == best).mean(axis=0))
+    exact = np.stack([global_recall(one, at) for one in ranks.values()])
+    return np.asarray(best_found(exact, sampled).mean(axis=0))
 
 
 def _varying(run: Run, sample_size: int, cuts: tuple[int, ...]) -> Result:

@@ -25,6 +25,7 @@ from truerank_papers.experiments.recall_curves import global_recall, mapped, sam
 from truerank_papers.experiments.registry import experiment
 from truerank_papers.experiments.results import Result, Table
 from truerank_papers.experiments.run import Run, fixed
+from truerank_papers.experiments.winners import best_found, best_two_found, leader
 
 RULES = ("linear", "bound", "beta(0.5)", "beta(1)")
 TARGETS = tuple((k, metric) for k in (5, 10, 20) for metric in ("recall", "ndcg", "ap"))
@@ -58,14 +59,11 @@ def table3(run: Run) -> Result:
                 ours[str(k), dataset, "f(k)", rule] = Number(at)
                 if ranks:
                     found = np.array([float(global_recall(one, at)) for one in ranks.values()])
-                    best = int(found.argmax())
                     sampled = np.stack([curve[:, k - 1] for curve in curves.values()])
-                    share = 100 * float((sampled.argmax(axis=0) == best).mean())
+                    share = 100 * float(best_found(found, sampled).mean())
                     ours[str(k), dataset, "same winner", rule] = Number(share)
-                    ties.append(
-                        f"{dataset} at K = {at:g} {list(ranks)[best]} "
-                        f"({found[best]:.4f}, next {np.sort(found)[-2]:.4f})"
-                    )
+                    first = leader(dict(zip(ranks, found.tolist(), strict=True)), 4)
+                    ties.append(f"{dataset} at K = {at:g} {first}")
     winners = dict.fromkeys(ties)
     return Result(
         (Table.beside("table3", run.published(), ours, digits=0),),
@@ -90,15 +88,12 @@ def table6(run: Run) -> Result:
         values = _values(run, dataset, ranks, larger(dataset), adaptive=True)
         for k, metric in TARGETS:
             m = METRICS.index(f"{metric}@{k}")
-            best = int(truth[:, m].argmax())
             for name, found in values.items():
-                share = 100 * float((found[..., m].argmax(axis=0) == best).mean())
+                share = 100 * float(best_found(truth[:, m], found[..., m]).mean())
                 ours[dataset, str(k), metric, name] = Number(share)
             if metric == "recall":
-                said.append(
-                    f"{dataset} recall@{k} {list(ranks)[best]} ({100 * truth[best, m]:.2f}, next "
-                    f"{100 * np.sort(truth[:, m])[-2]:.2f})"
-                )
+                first = leader(dict(zip(ranks, 100 * truth[:, m], strict=True)), 2)
+                said.append(f"{dataset} recall@{k} {first}")
     return Result(
         (Table.beside("table6", beside_averaged(run.published()), ours, digits=0),),
         notes=(
@@ -123,7 +118,7 @@ def table7(run: Run) -> Result:
             for name, found in _values(run, dataset, ranks, n, adaptive=False).items():
                 for k, metric in TARGETS:
                     m = METRICS.index(f"{metric}@{k}")
-                    share = 100 * float(_same_top(truth[:, m], found[..., m]).mean())
+                    share = 100 * float(best_two_found(truth[:, m], found[..., m]).mean())
                     ours[dataset, str(n), str(k), metric, name] = Number(share)
     return Result(
         (
@@ -142,13 +137,6 @@ def table7(run: Run) -> Result:
             "estimate, in either order.",
         ),
     )
-
-
-def _same_top(truth: FloatArray, found: FloatArray, top: int = 2) -> FloatArray:
-    """Whether the best ``top`` models are those of ``truth`` (n_models,), (repeats,)."""
-    best = np.sort(np.argsort(-truth, kind="stable")[:top])
-    theirs = np.sort(np.argsort(-found, axis=0, kind="stable")[:top], axis=0)
-    return np.asarray((theirs == best[:, None]).all(axis=0))
 
 
 def _values(
