@@ -48,9 +48,9 @@ def reproduce(
     ] = None,
     repeats: Annotated[
         int | None,
-        typer.Option("--repeats", metavar="N", help="Instead of the paper's own number."),
+        typer.Option("--repeats", metavar="N", help="Number of repeats; by default the paper's."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of everything random.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of all random draws.")] = 0,
     out: Annotated[
         Path,
         typer.Option("--out", metavar="DIR", help="Where results go.", rich_help_panel=OUTPUT),
@@ -60,20 +60,38 @@ def reproduce(
         typer.Option(
             "--cache",
             metavar="DIR",
-            help="Where models, ranks and finished repeats are kept; OUT/.cache unless said.",
+            help="Where models, ranks and finished repeats are kept; OUT/.cache by default.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
     talk: Talk,
 ) -> None:
-    """Run ``truerank reproduce``."""
+    """Run ``truerank reproduce``.
+
+    Parameters
+    ----------
+    paper, name
+        What to regenerate.
+    list_
+        Whether to list the experiments instead.
+    data
+        Folder of datasets.
+    repeats
+        Number of repeats.
+    seed
+        Seed of all random draws.
+    out, cache
+        Folders for the results, and for what is kept.
+    talk
+        How much to say.
+    """
     from truerank_papers.experiments import experiments
     from truerank_papers.experiments.reproducing import reproduce as run
 
     if list_:
-        for one in experiments(None if paper in (None, "all") else paper):
-            needs = f"  [{one.needs}]" if one.needs else ""
-            _output.emit(f"{one.paper:6}{one.name:10}{one.title}{needs}\n")
+        for known in experiments(None if paper in (None, "all") else paper):
+            needs = f"  [{known.needs}]" if known.needs else ""
+            _output.emit(f"{known.paper:6}{known.name:10}{known.title}{needs}\n")
         return
     if paper is None:
         raise InputError("say what to reproduce: kr20 table3, kr20, or all (see --list)")

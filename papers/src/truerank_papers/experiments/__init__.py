@@ -16,7 +16,13 @@ from truerank_papers.experiments.registry import REGISTRY, Experiment, Paper
 
 @cache
 def papers() -> dict[str, Paper]:
-    """All papers by key, their experiments loaded."""
+    """Load all experiments.
+
+    Returns
+    -------
+    dict
+        Papers by key, such as ``"kr20"``.
+    """
     found = {}
     for package in pkgutil.iter_modules(__path__):
         if package.ispkg:
@@ -28,7 +34,30 @@ def papers() -> dict[str, Paper]:
 
 
 def experiments(paper: str | None = None, name: str | None = None) -> list[Experiment]:
-    """Those of a paper, or one of them, or all; in order, tables first."""
+    """List experiments.
+
+    Parameters
+    ----------
+    paper
+        Key of a paper, such as ``"kr20"``, in any case; all papers if it is None.
+    name
+        One table or figure of the paper, such as ``"table3"`` or ``"Table 3"``.
+
+    Returns
+    -------
+    list of Experiment
+        In order, the tables of a paper before its figures.
+
+    Raises
+    ------
+    InputError
+        If there is no such paper, or no such table or figure.
+
+    Examples
+    --------
+    >>> [experiment.label for experiment in experiments("kr20")][:2]
+    ['Table 1', 'Table 2']
+    """
     known = papers()
     if paper is not None and paper.lower() not in known:
         raise _checks.unknown("paper", paper, known)

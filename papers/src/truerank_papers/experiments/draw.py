@@ -15,7 +15,20 @@ _WIDTH, _HEIGHT = 4.2, 3.1  # of a panel, in inches
 
 
 def png(figure: Figure, path: Path) -> None:
-    """Draw ``figure`` into ``path``; the same figure gives the same bytes."""
+    """Draw a figure into a PNG file; the same figure gives the same bytes.
+
+    Parameters
+    ----------
+    figure
+        What to draw.
+    path
+        Where to write it.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
     try:
         from matplotlib.figure import Figure as Canvas
     except ImportError:

@@ -24,9 +24,23 @@ LARGE = {**MODELS, "MultiVAE": MultiVAE(epochs=10, batch_size=100)}
 def exact_ranks(
     run: Run, dataset: str, *names: str, leave_out: bool = False
 ) -> dict[str, GlobalRanks]:
-    """Exact ranks by model, of those that can be fitted here; all of them unless named.
+    """Rank the held-out items of a dataset by the papers' models.
 
-    Among all items, or with training items left out (``leave_out``).
+    Parameters
+    ----------
+    run
+        The run that needs them.
+    dataset
+        Name of the dataset.
+    *names
+        Names of models; all of them unless stated.
+    leave_out
+        Whether training items are left out of the ranking.
+
+    Returns
+    -------
+    dict
+        Exact ranks by the name of the model, of those models that can be fitted here.
     """
     known = MODELS if dataset == "ml-1m" else LARGE
     models = {name: known[name] for name in names or known}

@@ -1,4 +1,4 @@
-"""Results as files: JSON, CSV and PNG an experiment, a Markdown and an HTML page a paper.
+"""Results as files: JSON, CSV and PNG per experiment, a Markdown and an HTML page per paper.
 
 Pages are made of the JSON files that lie in the folder, so that a table run again takes its place
 among those of earlier runs.
@@ -32,7 +32,17 @@ _DASH = "—"
 
 @dataclass(frozen=True)
 class Entry:
-    """An experiment as it lies in the folder."""
+    """An experiment as it is kept in the folder of results.
+
+    Parameters
+    ----------
+    experiment
+        The experiment.
+    result
+        What it gave.
+    record
+        What the result depends on: data, models, repeats, seed, versions.
+    """
 
     experiment: Experiment
     result: Result
@@ -40,7 +50,22 @@ class Entry:
 
 
 def write(run: Run, result: Result, out: Path) -> list[str]:
-    """Write one result into ``out`` and make its paper's pages; what could not be written."""
+    """Write a result, and the pages of its paper.
+
+    Parameters
+    ----------
+    run
+        The run that gave the result.
+    result
+        The result.
+    out
+        Folder for the results.
+
+    Returns
+    -------
+    list of str
+        Why files could not be written, a sentence each.
+    """
     experiment = run.experiment
     folder = out / experiment.paper
     folder.mkdir(parents=True, exist_ok=True)
@@ -97,7 +122,18 @@ def _write(path: Path, text: str) -> None:
 
 
 def table_csv(table: Table) -> str:
-    """One cell a row: keys, ours, published, difference."""
+    """Write a table as CSV.
+
+    Parameters
+    ----------
+    table
+        The table.
+
+    Returns
+    -------
+    str
+        One cell per row: its keys, ours, published, their difference, its note.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(
@@ -127,7 +163,18 @@ def table_csv(table: Table) -> str:
 
 
 def table_markdown(table: Table) -> str:
-    """The same for reading; numbers as printed, with standard deviations."""
+    """Write a table as Markdown.
+
+    Parameters
+    ----------
+    table
+        The table.
+
+    Returns
+    -------
+    str
+        One cell per row, with standard deviations.
+    """
     sds = any(cell.in_sds is not None for cell in table.cells)
     notes = any(cell.note for cell in table.cells)
     head = [*table.keys, "ours", "published", "difference"]
@@ -200,7 +247,22 @@ def _left_out(record: dict[str, Any]) -> list[str]:
 
 
 def markdown(paper: Paper, entries: Iterable[Entry], out: Path) -> str:
-    """The page of a paper."""
+    """Write the page of a paper as Markdown.
+
+    Parameters
+    ----------
+    paper
+        The paper.
+    entries
+        Its experiments.
+    out
+        Folder for the results, to see which figures are there.
+
+    Returns
+    -------
+    str
+        The page.
+    """
     text = [f"# {paper.key.upper()}, regenerated", f"{paper.citation}: *{paper.title}*."]
     text += paper.about
     for entry in entries:
@@ -219,7 +281,27 @@ def markdown(paper: Paper, entries: Iterable[Entry], out: Path) -> str:
 
 
 def html(paper: Paper, entries: Iterable[Entry], out: Path) -> str:
-    """The same as a page for browsers, its tables wide."""
+    """Write the page of a paper as HTML, its tables wide.
+
+    Parameters
+    ----------
+    paper
+        The paper.
+    entries
+        Its experiments.
+    out
+        Folder for the results, to see which figures are there.
+
+    Returns
+    -------
+    str
+        The page.
+
+    Raises
+    ------
+    MissingExtraError
+        If jinja2 is not installed.
+    """
     try:
         import jinja2
     except ImportError:

@@ -1,4 +1,4 @@
-"""Long runs in parts that are kept as they finish, found again by the content of what they are."""
+"""Long runs in parts: each is kept as it finishes, and found again by its content."""
 
 from __future__ import annotations
 
@@ -26,7 +26,20 @@ _CODE = (
 
 
 def digest(content: Any, *functions: Callable[..., Any]) -> str:
-    """16 hexadecimal digits for JSON-like content and the files of some functions."""
+    """Digest JSON-like content and the source files of functions.
+
+    Parameters
+    ----------
+    content
+        Numbers, strings, lists and dicts.
+    *functions
+        Functions whose files count.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits.
+    """
     found = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
     for function in functions:
         found.update(inspect.getsource(inspect.getmodule(function) or function).encode())
@@ -34,7 +47,18 @@ def digest(content: Any, *functions: Callable[..., Any]) -> str:
 
 
 def array_digest(*arrays: IntArray) -> str:
-    """16 hexadecimal digits for arrays, numbers or strings."""
+    """Digest the shapes and contents of arrays.
+
+    Parameters
+    ----------
+    *arrays
+        Arrays of numbers or of strings.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits.
+    """
     found = hashlib.sha256()
     for array in arrays:
         raw = "\0".join(array.tolist()) if array.dtype.kind == "U" else None
@@ -45,7 +69,13 @@ def array_digest(*arrays: IntArray) -> str:
 
 @cache
 def code_digest() -> str:
-    """Of the code that turns samples into estimates."""
+    """Digest the code of truerank that turns samples into estimates.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits.
+    """
     root = Path(str(resources.files("truerank")))
     found = hashlib.sha256()
     for name in _CODE:
@@ -63,10 +93,26 @@ def in_parts(
     part: int = PART,
     advance: Callable[[int], object],
 ) -> FloatArray:
-    """``function(first, last)`` for all repeats, in parts, each kept in ``folder`` once it is done.
+    """Call a function for all repeats, part by part; parts that are kept are not done again.
 
-    ``function`` gives an array (last - first, ...) that depends on the numbers of the repeats only.
-    ``advance`` is called with the number of repeats just done or found done.
+    Parameters
+    ----------
+    folder
+        Where parts are kept; it is made if need be.
+    repeats
+        Number of repeats.
+    function
+        ``function(first, last)`` gives an array of shape (last - first, ...) that depends on the
+        numbers of the repeats only.
+    part
+        Number of repeats per part.
+    advance
+        Called with the number of repeats just done, or found done.
+
+    Returns
+    -------
+    ndarray
+        Shape (repeats, ...).
     """
     folder.mkdir(parents=True, exist_ok=True)
     found = []
@@ -85,7 +131,20 @@ def in_parts(
 
 
 def kept_arrays(path: Path, function: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
-    """Arrays from ``path``, or from ``function`` and then kept there."""
+    """Read arrays from a file; if there is none, compute and keep them.
+
+    Parameters
+    ----------
+    path
+        The file, in numpy's npz format.
+    function
+        Gives the arrays by name.
+
+    Returns
+    -------
+    dict
+        Arrays by name.
+    """
     if not path.exists():
         found = function()
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,17 @@ _COLUMNS = ("value", "sd", "note")
 
 @dataclass(frozen=True)
 class Number:
-    """A number with the standard deviation printed (or found) beside it."""
+    """A number and its standard deviation, printed or found.
+
+    Parameters
+    ----------
+    value
+        The number; None if it is lost.
+    sd
+        Its standard deviation over repeats, if there is one.
+    note
+        What is to be said about it.
+    """
 
     value: float | None
     sd: float | None = None
@@ -31,7 +41,19 @@ Numbers = dict[tuple[str, ...], Number]
 
 @dataclass(frozen=True)
 class Published:
-    """A printed table: numbers by key."""
+    """A printed table.
+
+    Parameters
+    ----------
+    source
+        The table that the numbers come from.
+    unit
+        Their unit.
+    keys
+        Names of the key columns.
+    numbers
+        Numbers by key, one entry per key column.
+    """
 
     source: str
     unit: str
@@ -40,7 +62,30 @@ class Published:
 
 
 def published(paper: str, name: str) -> Published:
-    """The printed table ``name`` of ``paper``."""
+    """Read a printed table.
+
+    Parameters
+    ----------
+    paper
+        Key of the paper, such as ``"kr20"``.
+    name
+        Name of the table, such as ``"table3"``.
+
+    Returns
+    -------
+    Published
+        Its numbers.
+
+    Raises
+    ------
+    InputError
+        If the package has no numbers of that table.
+
+    Examples
+    --------
+    >>> published("kr20", "table3").numbers["recall@10", "Y", "exact"].value
+    8.84
+    """
     place = resources.files(__package__) / "published" / paper / f"{name}.csv"
     if not place.is_file():
         raise InputError(f"there are no published numbers of {paper} {name}")
@@ -48,7 +93,26 @@ def published(paper: str, name: str) -> Published:
 
 
 def parse(text: str, name: str) -> Published:
-    """Read a file of published numbers."""
+    """Parse a file of published numbers.
+
+    Parameters
+    ----------
+    text
+        The content of the file.
+    name
+        Its name, for messages.
+
+    Returns
+    -------
+    Published
+        Its numbers.
+
+    Raises
+    ------
+    InputError
+        If source or unit is missing, a column is, a key occurs twice, or a value is missing
+        without a note.
+    """
     lines = text.splitlines()
     head = dict(
         line[1:].strip().split(": ", 1) for line in lines if line.startswith("#") and ": " in line

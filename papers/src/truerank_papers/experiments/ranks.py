@@ -18,14 +18,16 @@ from truerank_papers.experiments.parts import array_digest
 
 @dataclass(frozen=True)
 class GlobalRanks:
-    """Exact ranks of the held-out items of all users, arrays of shape (n_users,).
+    """Exact ranks of the held-out items, as arrays of shape (n_users,).
 
-    Attributes
+    Parameters
     ----------
-    above, tied
-        Items of the pool that score above the target, and others that score the same.
+    above
+        Number of items of the user's pool that score above the target.
+    tied
+        Number of other items that score the same as the target.
     n_items
-        The pool: candidates, the target included.
+        Size of the pool, the target included.
     """
 
     above: IntArray
@@ -39,11 +41,22 @@ class GlobalRanks:
 
     @property
     def digest(self) -> str:
-        """Of the content."""
+        """16 hexadecimal digits of the content."""
         return array_digest(self.above, self.tied, self.n_items)
 
     def exact(self, metrics: Sequence[Metric]) -> FloatArray:
-        """The exact metrics, ties shared evenly: the mean over all ways to break them."""
+        """Compute exact metrics, as means over all ways to break ties.
+
+        Parameters
+        ----------
+        metrics
+            The metrics, parsed.
+
+        Returns
+        -------
+        ndarray
+            Shape (n_metrics,).
+        """
         gain = np.empty(len(metrics))
         rank = np.arange(1, int(self.n_items.max()) + 1)
         for i, metric in enumerate(metrics):
@@ -56,30 +69,73 @@ class GlobalRanks:
         return gain
 
     def pmf(self) -> FloatArray:
-        """Share of users at ranks 1, 2, ..., the largest pool; ties shared evenly."""
+        """Compute the share of users at each rank, ties shared evenly.
+
+        Returns
+        -------
+        ndarray
+            At ranks 1, 2, ..., size of the largest pool.
+        """
         change = np.zeros(int(self.n_items.max()) + 1)
         np.add.at(change, self.above, 1.0 / (self.tied + 1))
         np.add.at(change, self.above + self.tied + 1, -1.0 / (self.tied + 1))
         return np.asarray(np.cumsum(change)[:-1] / self.n_users)
 
     def draw(self, rng: np.random.Generator) -> IntArray:
-        """A rank for each user, 1-based, ties broken at random."""
+        """Draw a rank for each user, ties broken at random.
+
+        Parameters
+        ----------
+        rng
+            Generator of the draws.
+
+        Returns
+        -------
+        ndarray
+            1-based, shape (n_users,).
+        """
         return self.above + 1 + rng.integers(0, self.tied + 1)
 
     def evaluate(
         self, design: Design, rng: np.random.Generator
     ) -> tuple[Scheme, IntArray, IntArray]:
-        """One evaluation sampled anew, ties broken anew: the scheme, sample sizes and ranks."""
+        """Sample one evaluation, ties broken at random.
+
+        Parameters
+        ----------
+        design
+            How negatives are sampled.
+        rng
+            Generator of the draws.
+
+        Returns
+        -------
+        scheme : Scheme
+            The law of the outcomes, as the design's budget left it.
+        sample_size, sampled_rank : ndarray
+            Shape (n_users,); ranks are 1-based.
+        """
         size = np.full(self.n_users, design.sample_size)
         return sampled_ranks(self.draw(rng), self.n_items, design.scheme, size, rng, design.budget)
 
     def sampled(
         self, design: Design, rngs: Sequence[np.random.Generator]
     ) -> tuple[RankCounts, FloatArray]:
-        """Evaluations sampled anew, one a generator, ties broken anew in each.
+        """Sample several evaluations, ties broken at random in each.
 
-        The distinct outcomes of all of them, and how often each occurs in each evaluation,
-        (n_evaluations, n_outcomes).
+        Parameters
+        ----------
+        design
+            How negatives are sampled.
+        rngs
+            A generator for each evaluation.
+
+        Returns
+        -------
+        outcomes : RankCounts
+            The distinct outcomes of all evaluations.
+        weight : ndarray
+            How often each occurs in each evaluation, shape (n_evaluations, n_outcomes).
         """
         drawn = []
         for rng in rngs:

@@ -1,4 +1,4 @@
-"""Global and sampled recall curves and how mappings lay one over the other (LJ20, LJ24 part 3)."""
+"""Global and sampled recall curves, and mappings from one to the other (LJ20, LJ24 part 3)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,26 @@ MOST_POINTS = 300  # of a drawn curve
 def sampled_recall(
     run: Run, what: str, ranks: GlobalRanks, design: Design, repeats: int
 ) -> FloatArray:
-    """Sampled recall@1 to n of evaluations sampled anew, (repeats, n)."""
+    """Sample evaluations and compute their recall curves.
+
+    Parameters
+    ----------
+    run
+        The run; it keeps finished repeats.
+    what
+        Name of the repeats, as for `Run.repeated`.
+    ranks
+        Exact ranks of a model.
+    design
+        How negatives are sampled, with one fixed size n.
+    repeats
+        Number of evaluations.
+
+    Returns
+    -------
+    ndarray
+        Sampled recall@1 to recall@n, shape (repeats, n).
+    """
     n = design.sample_size
 
     def curves(first: int, last: int) -> FloatArray:
@@ -36,33 +55,102 @@ def sampled_recall(
 
 
 def global_recall(ranks: GlobalRanks, k: Any) -> FloatArray:
-    """Exact recall at real cut-offs, each taken to the nearest whole rank."""
+    """Compute exact recall at real cut-offs.
+
+    Parameters
+    ----------
+    ranks
+        Exact ranks of a model.
+    k
+        Cut-offs, any shape; each is taken to the nearest whole rank.
+
+    Returns
+    -------
+    ndarray
+        Recall, the shape of ``k``.
+    """
     curve = np.concatenate([[0.0], np.cumsum(ranks.pmf())])
     return np.asarray(curve[np.clip(np.rint(k).astype(int), 0, curve.size - 1)])
 
 
 def mapped(name: str, *, n_items: int, sample_size: int) -> FloatArray:
-    """f(k) at k = 1 to n, (n,), of a mapping that need not be fitted."""
+    """Map all sampled cut-offs to global ones.
+
+    Parameters
+    ----------
+    name
+        A mapping that need not be fitted, such as ``"bound"`` or ``"beta(0.5)"``.
+    n_items
+        Size of the pool.
+    sample_size
+        Size n of the sample, the target included.
+
+    Returns
+    -------
+    ndarray
+        f(1) to f(n), shape (n,).
+    """
     f = mapping.get(name)
     return f(np.arange(1, sample_size + 1), n_items=n_items, sample_size=sample_size)
 
 
 def spread(first: int, last: int) -> Any:
-    """Whole numbers from ``first`` to ``last``, thinned evenly if they are many."""
+    """List whole numbers, thinned evenly if they are many.
+
+    Parameters
+    ----------
+    first, last
+        Both ends; they are always in the list.
+
+    Returns
+    -------
+    ndarray
+        At most MOST_POINTS numbers, in order.
+    """
     return np.unique(np.rint(np.linspace(first, last, min(last - first + 1, MOST_POINTS)))).astype(
         int
     )
 
 
 def global_panel(title: str, ranks: Mapping[str, GlobalRanks], first: int, last: int) -> Panel:
-    """Exact recall@K of models, K from ``first`` to ``last``."""
+    """Draw exact recall@K of models.
+
+    Parameters
+    ----------
+    title
+        Title of the panel.
+    ranks
+        Exact ranks by model.
+    first, last
+        Both ends of K.
+
+    Returns
+    -------
+    Panel
+        A line per model.
+    """
     k = spread(first, last)
     lines = tuple(Line(name, k, global_recall(one, k)) for name, one in ranks.items())
     return Panel(title, "K", "recall", lines)
 
 
 def sampled_panel(title: str, curves: Mapping[str, FloatArray], first: int, last: int) -> Panel:
-    """Sampled recall@k of models, each curve (n,), k from ``first`` to ``last``."""
+    """Draw sampled recall@k of models.
+
+    Parameters
+    ----------
+    title
+        Title of the panel.
+    curves
+        Sampled recall@1 to recall@n by model, each of shape (n,).
+    first, last
+        Both ends of k.
+
+    Returns
+    -------
+    Panel
+        A line per model.
+    """
     k = np.arange(first, last + 1)
     lines = tuple(Line(name, k, curve[first - 1 : last]) for name, curve in curves.items())
     return Panel(title, "k", "sampled recall", lines)
@@ -77,7 +165,28 @@ def aligned_panel(
     n_items: int,
     last: int,
 ) -> Panel:
-    """The exact recall curve up to ``last``, and (f(k), sampled recall@k) for each mapping."""
+    """Draw the exact recall curve, and (f(k), sampled recall@k) for each mapping.
+
+    Parameters
+    ----------
+    title
+        Title of the panel.
+    ranks
+        Exact ranks of a model.
+    sampled
+        Sampled recall@1 to recall@n, shape (n,).
+    names
+        Names of mappings.
+    n_items
+        Size of the pool.
+    last
+        Largest K.
+
+    Returns
+    -------
+    Panel
+        The exact curve, dashed, and a line or points per mapping.
+    """
     k = spread(1, last)
     lines = [Line("exact", k, global_recall(ranks, k), "dashed")]
     for name in names:
@@ -90,7 +199,28 @@ def aligned_panel(
 def relation_panel(
     title: str, ranks: GlobalRanks, sampled: FloatArray, name: str, *, n_items: int, times: float
 ) -> Panel:
-    """Exact recall, sampled recall laid over it by a mapping, and the rank distribution raised."""
+    """Draw exact recall, sampled recall laid over it by a mapping, and where targets rank.
+
+    Parameters
+    ----------
+    title
+        Title of the panel.
+    ranks
+        Exact ranks of a model.
+    sampled
+        Sampled recall@1 to recall@n, shape (n,).
+    name
+        Name of the mapping.
+    n_items
+        Size of the pool.
+    times
+        Factor on the shares of users in each hundredth of the ranks, so that they can be seen.
+
+    Returns
+    -------
+    Panel
+        Two curves and a histogram.
+    """
     k = spread(1, n_items)
     at = mapped(name, n_items=n_items, sample_size=sampled.size)
     edges = np.rint(np.linspace(0, n_items, 101)).astype(int)
@@ -114,7 +244,24 @@ def relation_panel(
 
 
 def beta_panel(title: str, ranks: GlobalRanks, exponents: Sequence[float], n_items: int) -> Panel:
-    """Densities of Beta(a, 1) on a log scale beside the shares of users by rank."""
+    """Draw densities of Beta(a, 1) beside the shares of users by rank, both axes logarithmic.
+
+    Parameters
+    ----------
+    title
+        Title of the panel.
+    ranks
+        Exact ranks of a model.
+    exponents
+        The values of a.
+    n_items
+        Size of the pool.
+
+    Returns
+    -------
+    Panel
+        Points for the users, and a line per exponent.
+    """
     edges = np.unique(np.rint(np.geomspace(1, n_items, 40)).astype(int))
     width = np.diff(edges)
     observed = np.diff(global_recall(ranks, edges)) / width
@@ -127,7 +274,24 @@ def beta_panel(title: str, ranks: GlobalRanks, exponents: Sequence[float], n_ite
 
 
 def relative_panel(title: str, n_items: int, sample_size: int, exponents: Sequence[float]) -> Panel:
-    """f(k; a) over f(k; 1), less 1."""
+    """Draw f(k; a) / f(k; 1) - 1.
+
+    Parameters
+    ----------
+    title
+        Title of the panel.
+    n_items
+        Size of the pool.
+    sample_size
+        Size n of the sample.
+    exponents
+        The values of a.
+
+    Returns
+    -------
+    Panel
+        A line per exponent, at k = 1 to n.
+    """
     k = np.arange(1, sample_size + 1)
     flat = mapping.beta(k, n_items=n_items, sample_size=sample_size, a=1.0)
     lines = tuple(

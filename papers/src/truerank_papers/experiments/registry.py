@@ -16,7 +16,17 @@ Function = Callable[["Run"], "Result"]
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: its key in docs/references.bib in lower case, and what stands atop its page."""
+    """A paper.
+
+    Parameters
+    ----------
+    key
+        Its key in docs/references.bib, in lower case.
+    title, citation
+        What it is called; who wrote it, where and when.
+    about
+        Paragraphs at the top of its page, in Markdown.
+    """
 
     key: str
     title: str
@@ -26,7 +36,23 @@ class Paper:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A table or a figure of a paper and the function that regenerates it."""
+    """A table or a figure of a paper, and the function that regenerates it.
+
+    Parameters
+    ----------
+    paper
+        Key of the paper.
+    name
+        Such as ``"table3"``.
+    title
+        What it shows.
+    data
+        Names of the datasets that it needs.
+    function
+        Takes a `Run` and gives a `Result`.
+    any_of
+        Names of datasets of which it takes all that are at hand, and needs one.
+    """
 
     paper: str
     name: str
@@ -43,13 +69,13 @@ class Experiment:
 
     @property
     def needs(self) -> str:
-        """Its data in a line; empty if it needs none."""
+        """The datasets that it needs, in a line; empty if it needs none."""
         parts = [", ".join(self.data), " or ".join(self.any_of)]
         return ", ".join(part for part in parts if part)
 
     @property
     def label(self) -> str:
-        """``Table 3``."""
+        """The name as it is printed, such as ``Table 3``."""
         return re.sub(r"^([a-z]+)(\d)", r"\1 \2", self.name).capitalize()
 
     @property
@@ -65,10 +91,33 @@ REGISTRY: dict[tuple[str, str], Experiment] = {}
 def experiment(
     paper: str, name: str, title: str, *, data: Sequence[str] = (), any_of: Sequence[str] = ()
 ) -> Callable[[Function], Function]:
-    """Register the function below as the experiment behind ``name`` (``table3``) of ``paper``.
+    """Register a function as an experiment, as a decorator.
 
-    ``data`` are the datasets that it cannot do without, by their names in `truerank.data`;
-    ``any_of`` those of which it takes all that are at hand, and needs one.
+    The function takes a `Run`, which gives it data, exact ranks and repeats, and returns a
+    `Result`: tables and figures, and notes whose numbers come from these.
+
+    Parameters
+    ----------
+    paper
+        Key of the paper, such as ``"kr20"``.
+    name
+        Such as ``"table3"``.
+    title
+        What it shows.
+    data
+        Names of the datasets that it cannot do without (see `truerank_papers.datasets`).
+    any_of
+        Names of datasets of which it takes all that are at hand, and needs one.
+
+    Returns
+    -------
+    Callable
+        The decorator; it gives the function back.
+
+    Raises
+    ------
+    ValueError
+        If the paper has an experiment of that name.
     """
 
     def register(function: Function) -> Function:

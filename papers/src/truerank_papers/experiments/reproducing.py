@@ -18,13 +18,27 @@ from truerank_papers.experiments.run import Run, Settings
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one experiment: a result, or ``skipped`` says why there is none."""
+    """What became of one experiment.
+
+    Parameters
+    ----------
+    experiment
+        Which one.
+    result
+        What it gave; None if it was skipped.
+    seconds
+        How long it took.
+    skipped
+        Why it was skipped.
+    left_out
+        Why files could not be written, a sentence each.
+    """
 
     experiment: Experiment
     result: Result | None = None
     seconds: float = 0.0
     skipped: str = ""
-    left_out: Sequence[str] = ()  # files that could not be written
+    left_out: Sequence[str] = ()
 
 
 def reproduce(
@@ -38,22 +52,37 @@ def reproduce(
     seed: int = 0,
     progress: Progress = None,
 ) -> Iterator[Outcome]:
-    """Regenerate one table or figure, those of a paper, or all; outcomes as they come.
-
-    An experiment asked for by name raises if its data are missing; others are skipped.
+    """Regenerate one table or figure, those of a paper, or all, and write them.
 
     Parameters
     ----------
-    paper, name
-        ``"kr20"`` and ``"table3"``; all of a paper without a name; ``"all"`` papers.
+    paper
+        Key of a paper, such as ``"kr20"``, or ``"all"``.
+    name
+        One table or figure, such as ``"table3"``; all of the paper if it is None.
     data
-        A folder with a folder for each dataset, by its name in `truerank.data`.
+        A folder with a folder for each dataset, by its name (see `truerank_papers.datasets`).
     out
-        Where results go.
+        Folder for the results.
     cache
-        Where models, ranks and finished repeats are kept; ``out/.cache`` by default.
+        Folder for models, ranks and finished repeats; ``out/.cache`` by default.
     repeats
-        Instead of the paper's own number.
+        Number of repeats; that of the paper by default.
+    seed
+        Seed of all random draws.
+    progress
+        As for `truerank.models.Model.fit`.
+
+    Yields
+    ------
+    Outcome
+        What became of each experiment, as it finishes. One whose data are missing is skipped.
+
+    Raises
+    ------
+    InputError
+        If an option is impossible, there is no such experiment, or the data of an experiment that
+        was asked for by name are missing.
     """
     if repeats is not None:
         _checks.integer(repeats, "repeats", low=2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,7 +13,19 @@ from truerank_papers.experiments.published import Numbers, Published
 
 @dataclass(frozen=True)
 class Cell:
-    """One number, ours and theirs; ``key`` says which, one entry a key column of its table."""
+    """One number of a table, ours and the published one.
+
+    Parameters
+    ----------
+    key
+        Which number it is, one entry per key column of its table.
+    ours, ours_sd
+        Our number, and its standard deviation over repeats.
+    published, published_sd
+        The printed ones.
+    note
+        What is to be said about it.
+    """
 
     key: tuple[str, ...]
     ours: float | None = None
@@ -24,14 +36,14 @@ class Cell:
 
     @property
     def difference(self) -> float | None:
-        """Ours less published."""
+        """Ours minus published; None if there is only one."""
         if self.ours is None or self.published is None:
             return None
         return self.ours - self.published
 
     @property
     def in_sds(self) -> float | None:
-        """The difference in printed standard deviations."""
+        """The difference in printed standard deviations; None if none is printed."""
         if self.difference is None or not self.published_sd:
             return None
         return self.difference / self.published_sd
@@ -39,7 +51,23 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Cells under named keys; the last key is spread over columns where a page is wide."""
+    """Cells by key; where a page is wide, the last key is spread over columns.
+
+    Parameters
+    ----------
+    name
+        Name of its files, such as ``"table3"``.
+    keys
+        Names of the key columns.
+    cells
+        The numbers.
+    unit
+        Their unit.
+    source
+        Where the published ones come from.
+    digits
+        Digits after the point on pages.
+    """
 
     name: str
     keys: tuple[str, ...]
@@ -59,9 +87,30 @@ class Table:
         unit: str | None = None,
         digits: int = 2,
     ) -> Table:
-        """Ours by key beside a published table; what only one of them has stands there too.
+        """Set our numbers beside a published table.
 
-        The order is the published one, with what only we have in its place among ours.
+        What only one of them has stands there, too. The order is the published one; what only we
+        have follows what it follows among ours.
+
+        Parameters
+        ----------
+        name
+            Name of its files.
+        published
+            The printed table; None if there is none.
+        ours
+            Our numbers by key.
+        keys
+            Names of the key columns, if nothing is published.
+        unit
+            Instead of that of the published table.
+        digits
+            Digits after the point on pages.
+
+        Returns
+        -------
+        Table
+            A cell for each key of either.
         """
         theirs = published.numbers if published else {}
         cells = []
@@ -87,22 +136,45 @@ class Table:
         )
 
     def __getitem__(self, key: tuple[str, ...]) -> Cell:
+        """Find the cell of a key."""
         return next(cell for cell in self.cells if cell.key == key)
 
 
 @dataclass(frozen=True)
 class Line:
-    """A curve, its points, or the steps of a histogram; x and y are lists or arrays."""
+    """A curve, points, or the steps of a histogram.
+
+    Parameters
+    ----------
+    label
+        What the legend says.
+    x, y
+        Coordinates, lists or arrays of one length.
+    style
+        How it is drawn.
+    """
 
     label: str
     x: Any
     y: Any
-    style: str = "line"  # line, dashed, points, steps
+    style: Literal["line", "dashed", "points", "steps"] = "line"
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes."""
+    """One pair of axes.
+
+    Parameters
+    ----------
+    title, x_label, y_label
+        What stands above, below and beside it.
+    lines
+        What is drawn.
+    log_x, log_y
+        Whether an axis is logarithmic.
+    y_limits
+        Ends of the y axis; by default as the lines need.
+    """
 
     title: str
     x_label: str
@@ -115,7 +187,17 @@ class Panel:
 
 @dataclass(frozen=True)
 class Figure:
-    """Panels side by side, ``columns`` in a row."""
+    """Panels side by side.
+
+    Parameters
+    ----------
+    name
+        Name of its file, such as ``"figure3"``.
+    panels
+        The panels, row by row.
+    columns
+        Number of panels per row.
+    """
 
     name: str
     panels: tuple[Panel, ...]
@@ -124,7 +206,17 @@ class Figure:
 
 @dataclass(frozen=True)
 class Result:
-    """Tables and figures, and what is to be said about them (Markdown paragraphs)."""
+    """What an experiment gives.
+
+    Parameters
+    ----------
+    tables, figures
+        The tables, and the figures as data.
+    notes
+        What is to be said about them: paragraphs of Markdown, whose numbers come from the run.
+    facts
+        Numbers behind the notes, by name, as JSON takes them.
+    """
 
     tables: tuple[Table, ...] = ()
     figures: tuple[Figure, ...] = ()
@@ -132,7 +224,13 @@ class Result:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain lists and dicts."""
+        """Turn the result into lists and dicts; coordinates are rounded to 5 digits.
+
+        Returns
+        -------
+        dict
+            As JSON takes it.
+        """
         content = asdict(self)
         for figure in content["figures"]:
             for panel in figure["panels"]:
@@ -143,7 +241,18 @@ class Result:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Result:
-        """What `to_json` gave."""
+        """Read what `to_json` gave.
+
+        Parameters
+        ----------
+        content
+            The content of a JSON file.
+
+        Returns
+        -------
+        Result
+            The result.
+        """
         return cls(
             tuple(_table(table) for table in content["tables"]),
             tuple(_figure(figure) for figure in content["figures"]),

@@ -1,4 +1,4 @@
-"""A run of one experiment: its data, exact ranks and repeats, kept as they are found."""
+"""The run of one experiment: its data, exact ranks and repeats, kept as they are found."""
 
 from __future__ import annotations
 
@@ -35,14 +35,18 @@ from truerank_papers.experiments.registry import Experiment
 class Settings:
     """What all experiments of a call have in common.
 
-    Attributes
+    Parameters
     ----------
     data
-        The folder of datasets, one folder each, or None.
+        Folder of datasets, a folder for each; None if there is none.
     cache
-        The folder for fitted models, exact ranks and finished repeats.
+        Folder for fitted models, exact ranks and finished repeats.
     repeats
-        None for as many as the paper has.
+        Number of repeats; None for as many as the paper has.
+    seed
+        Seed of all random draws.
+    progress
+        As for `truerank.models.Model.fit`.
     """
 
     data: Path | None
@@ -52,11 +56,33 @@ class Settings:
     progress: Progress = None
 
     def has(self, dataset: str) -> bool:
-        """Whether the folder of data has one for ``dataset``."""
+        """Tell whether a dataset is at hand.
+
+        Parameters
+        ----------
+        dataset
+            Its name.
+
+        Returns
+        -------
+        bool
+            Whether the folder of data has a folder of that name.
+        """
         return self.data is not None and (self.data / dataset).is_dir()
 
     def missing(self, experiment: Experiment) -> str | None:
-        """Which data ``experiment`` lacks, in a sentence; None if it has all it needs."""
+        """Tell which data an experiment lacks.
+
+        Parameters
+        ----------
+        experiment
+            The experiment.
+
+        Returns
+        -------
+        str or None
+            A sentence that names them and where to get them; None if all it needs is at hand.
+        """
         lacking = [name for name in experiment.data if not self.has(name)]
         joint = "and"
         if not lacking and experiment.any_of and not any(map(self.has, experiment.any_of)):
@@ -77,9 +103,16 @@ class Settings:
 
 @dataclass(frozen=True)
 class Run:
-    """What an experiment's function is given.
+    """What the function of an experiment is given.
 
-    ``record`` collects what the result depends on: hashes of the data, models, repeats, seeds.
+    Parameters
+    ----------
+    experiment
+        The experiment that is run.
+    settings
+        What it has in common with others.
+    record
+        Collects what the result depends on: hashes of the data, models, the number of repeats.
     """
 
     experiment: Experiment
@@ -88,25 +121,64 @@ class Run:
 
     @property
     def seed(self) -> int:
-        """Of everything random."""
+        """Seed of all random draws."""
         return self.settings.seed
 
     def repeats(self, paper: int = 100) -> int:
-        """How many: as asked for, or as ``paper`` has them."""
+        """Tell how many repeats to draw.
+
+        Parameters
+        ----------
+        paper
+            The paper's own number.
+
+        Returns
+        -------
+        int
+            As many as were asked for, else the paper's number.
+        """
         wanted = self.settings.repeats or paper
         self.record["repeats"] = wanted
         return wanted
 
     def at_hand(self) -> list[str]:
-        """Those of the experiment's ``any_of`` datasets that are there."""
+        """List those of the experiment's ``any_of`` datasets that are at hand.
+
+        Returns
+        -------
+        list of str
+            Their names.
+        """
         return [name for name in self.experiment.any_of if self.settings.has(name)]
 
     def published(self, name: str | None = None) -> Published:
-        """The paper's numbers for this experiment, or for another of its tables."""
+        """Read the paper's printed numbers.
+
+        Parameters
+        ----------
+        name
+            A table of the paper; that of this experiment by default.
+
+        Returns
+        -------
+        Published
+            The numbers.
+        """
         return published(self.experiment.paper, name or self.experiment.name)
 
     def split(self, dataset: str) -> data.Split:
-        """A dataset, split."""
+        """Read a dataset.
+
+        Parameters
+        ----------
+        dataset
+            Its name.
+
+        Returns
+        -------
+        Split
+            Training and held-out interactions.
+        """
         if self.settings.data is None:
             raise InputError(f"{self.experiment} needs {dataset}: give a folder of data")
         split, content = _load(dataset, self.settings.data / dataset)
@@ -120,12 +192,22 @@ class Run:
         *,
         leave_out: bool,
     ) -> dict[str, GlobalRanks]:
-        """Exact ranks by the name of the model; models whose library is missing are left out.
+        """Fit models and rank the held-out items; what was done before is read.
 
         Parameters
         ----------
+        dataset
+            Name of the dataset.
+        models
+            The models by name.
         leave_out
             Whether training items are left out of the ranking.
+
+        Returns
+        -------
+        dict
+            Exact ranks by the name of the model. Models whose library is missing are left out,
+            and the record says so.
         """
         split = self.split(dataset)
         content = self.record["data"][dataset]
@@ -166,20 +248,27 @@ class Run:
         repeats: int,
         part: int = parts.PART,
     ) -> FloatArray:
-        """``function(first, last)`` for all repeats, (repeats, ...), in parts that are kept.
+        """Repeat something, in parts that are kept.
 
         Parameters
         ----------
         what
-            For the progress bar and the folder; experiments that share it share the repeats.
+            Name for the progress bar and the folder; experiments that share it share the repeats.
         function
-            Gives (last - first, ...); it must depend on ``key``, the seed and the numbers of the
-            repeats only.
+            ``function(first, last)`` gives an array of shape (last - first, ...), which depends on
+            ``key``, the seed and the numbers of the repeats only.
         key
             What the numbers depend on, JSON-like. The seed, the code of the estimators and the
             file of ``function`` are added.
+        repeats
+            Number of repeats.
         part
-            Repeats that are worked on, kept and at worst lost together.
+            Number of repeats that are worked on, kept and at worst lost together.
+
+        Returns
+        -------
+        ndarray
+            Shape (repeats, ...).
         """
         content = parts.digest([key, self.seed, parts.code_digest()], function)
         folder = self.settings.cache / "parts" / f"{what.replace(' ', '-')}-{content}"
@@ -197,7 +286,30 @@ class Run:
         design: Design,
         part: int = parts.PART,
     ) -> FloatArray:
-        """Estimates from evaluations sampled anew, (repeats, n_estimators, n_metrics)."""
+        """Sample evaluations of known ranks and estimate metrics from each.
+
+        Parameters
+        ----------
+        what
+            As for `repeated`; it also chooses the random numbers.
+        ranks
+            The exact ranks of a model.
+        estimators
+            Their names.
+        metrics
+            Such as ``"recall@10"``.
+        repeats
+            Number of evaluations.
+        design
+            How negatives are sampled.
+        part
+            As for `repeated`.
+
+        Returns
+        -------
+        ndarray
+            Shape (repeats, n_estimators, n_metrics).
+        """
         return self.repeated(
             what,
             lambda first, last: estimates(
@@ -209,7 +321,20 @@ class Run:
         )
 
     def rngs(self, what: str, first: int, last: int) -> list[np.random.Generator]:
-        """A generator for each of the repeats ``first`` to ``last`` - 1 of ``what``."""
+        """Make the random generators of repeats.
+
+        Parameters
+        ----------
+        what
+            Name of the repeats.
+        first, last
+            Numbers of the first repeat, 0-based, and of the one after the last.
+
+        Returns
+        -------
+        list of Generator
+            One per repeat; each depends on the seed, ``what`` and its number.
+        """
         word = zlib.crc32(what.encode())
         return [np.random.default_rng([self.seed, word, repeat]) for repeat in range(first, last)]
 
@@ -218,7 +343,20 @@ class Run:
 
 
 def fixed(sample_size: int, *, replacement: bool) -> Design:
-    """The design with one sample size, the target counted."""
+    """Make the design of samples of one size.
+
+    Parameters
+    ----------
+    sample_size
+        Number of items per sample, the target included.
+    replacement
+        Whether negatives are drawn with replacement.
+
+    Returns
+    -------
+    Design
+        The design.
+    """
     return Design(Scheme(replacement), sample_size)
 
 

@@ -39,9 +39,10 @@ def _panels(title: str, curves: dict[str, FloatArray]) -> tuple[Panel, Panel]:
     for name, curve in curves.items():
         if name == "wmle":  # far above the others, see table 2
             continue
-        style = "points" if name == "exact" else "line"
-        masses.append(Line(name, rank, np.diff(curve, prepend=0.0), style))
-        totals.append(Line(name, rank, curve, "dashed" if name == "exact" else "line"))
+        exact = name == "exact"
+        mass = np.diff(curve, prepend=0.0)
+        masses.append(Line(name, rank, mass, "points" if exact else "line"))
+        totals.append(Line(name, rank, curve, "dashed" if exact else "line"))
     return (
         Panel(f"{title}: P(R)", "rank", "share of users", tuple(masses)),
         Panel(f"{title}: recall@K", "K", "recall", tuple(totals)),
