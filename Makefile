@@ -7,7 +7,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-# A stamp says that a set of requirements is installed; only pyproject.toml makes it stale.
+# A stamp says that a set of requirements is installed; only a pyproject.toml makes it stale.
 CORE := $(VENV)/.stamp-core
 TEST := $(VENV)/.stamp-test
 DEV  := $(VENV)/.stamp-dev
@@ -104,10 +104,14 @@ $(SPARK): requirements := .[test,spark]
 $(PAPERS): requirements := .[fast,models,plot,report]
 
 $(BENCH): more := implicit
-$(PAPERS): more := torch==2.13.0
+$(PAPERS): more := torch==2.13.0 --editable ./papers
 
-$(CORE) $(TEST) $(DEV) $(DOCS) $(BENCH) $(SPARK) $(PAPERS): pyproject.toml | $(BIN)/pip
+# Tests and checks take the papers without what only their models need: torch alone is 700 MB.
+$(TEST) $(DEV) $(SPARK): papers := yes
+
+$(CORE) $(TEST) $(DEV) $(DOCS) $(BENCH) $(SPARK) $(PAPERS): pyproject.toml papers/pyproject.toml | $(BIN)/pip
 	$(PIP) install --editable '$(requirements)' $(more)
+	$(if $(papers),$(PIP) install --no-deps --editable ./papers)
 	@touch $@
 
 # pip, not python: it is the last thing venv makes, so a broken start is begun again.
@@ -116,12 +120,13 @@ $(BIN)/pip:
 
 .PHONY: $(LIBRARIES:%=adapter-%) $(PEERS:%=peer-%)
 $(LIBRARIES:%=adapter-%): adapter-%: $(ADAPTERS)/%/.stamp
-	$(ADAPTERS)/$*/bin/python -m pytest $(wildcard tests/adapters/test_$*.py tests/scoring/test_$*.py tests/models/test_$*_models.py) $(if $(filter $*,$(PEERS)),tests/adapters/test_peers.py) $(if $(wildcard docs/how-to/$*.md),'tests/test_docs.py::test_blocks_run[$*]') $(ARGS)
+	$(ADAPTERS)/$*/bin/python -m pytest $(wildcard tests/adapters/test_$*.py tests/scoring/test_$*.py papers/tests/models/test_$*_models.py) $(if $(filter $*,$(PEERS)),tests/adapters/test_peers.py) $(if $(wildcard docs/how-to/$*.md),'tests/test_docs.py::test_blocks_run[$*]') $(ARGS)
 
 $(PEERS:%=peer-%): peer-%: $(ADAPTERS)/%/.stamp
 	$(ADAPTERS)/$*/bin/python -m benchmarks peers --write $(ADAPTERS)/$*/peers.json
 
-$(LIBRARIES:%=$(ADAPTERS)/%/.stamp): $(ADAPTERS)/%/.stamp: pyproject.toml
+$(LIBRARIES:%=$(ADAPTERS)/%/.stamp): $(ADAPTERS)/%/.stamp: pyproject.toml papers/pyproject.toml
 	$(PYTHON) -m venv $(ADAPTERS)/$*
 	$(ADAPTERS)/$*/bin/python -m pip --quiet --disable-pip-version-check install $($*) hypothesis pandas pytest --editable '.[fast]'
+	$(ADAPTERS)/$*/bin/python -m pip --quiet --disable-pip-version-check install --no-deps --editable ./papers
 	@touch $@

@@ -13,6 +13,7 @@ import typer
 
 from truerank import __version__
 from truerank.cli import (
+    _added,
     _output,
     audit,
     compare,
@@ -21,7 +22,6 @@ from truerank.cli import (
     evaluate,
     plan,
     report,
-    reproduce,
     translate,
 )
 from truerank.cli import map as map_
@@ -54,6 +54,7 @@ INTERRUPTED = 130  # as shells have it
 
 app = typer.Typer(
     name="truerank",
+    cls=_added.Commands,
     rich_markup_mode="rich",
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -90,7 +91,7 @@ app.command("audit", help=audit.HELP)(audit.audit)
 app.command("plan", help=plan.HELP)(plan.plan)
 app.command("map", help=map_.HELP)(map_.map_cutoffs)
 app.command("translate", help=translate.HELP)(translate.translate)
-app.command("reproduce", help=reproduce.HELP)(reproduce.reproduce)
+app.command("reproduce", help=_added.REPRODUCE, context_settings=_added.ANYTHING)(_added.missing)
 
 # Newer typers carry their own copy of click, so the class is found from one that all export.
 _ClickException: Any = next(

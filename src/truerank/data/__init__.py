@@ -1,11 +1,10 @@
-"""Datasets: readers, filters, splits, cards, those of the papers by name, and synthetic ones."""
+"""Datasets: readers, filters, splits, cards, and synthetic ones."""
 
 from __future__ import annotations
 
 from truerank.data import synthetic
 from truerank.data.card import Card
 from truerank.data.interactions import Interactions, Split
-from truerank.data.named import load
 from truerank.data.readers import read, read_split
 
-__all__ = ["Card", "Interactions", "Split", "load", "read", "read_split", "synthetic"]
+__all__ = ["Card", "Interactions", "Split", "read", "read_split", "synthetic"]

@@ -14,8 +14,6 @@ from truerank.models.cache import fit_cached
 from truerank.models.ease import EASE
 from truerank.models.ials import IALS, FittedFactors
 from truerank.models.item_knn import ItemKNN
-from truerank.models.multivae import MultiVAE
-from truerank.models.neumf import NeuMF
 from truerank.models.popularity import Popularity
 
 __all__ = [
@@ -25,8 +23,6 @@ __all__ = [
     "FittedFactors",
     "ItemKNN",
     "Model",
-    "MultiVAE",
-    "NeuMF",
     "Popularity",
     "fit_cached",
 ]

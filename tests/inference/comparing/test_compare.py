@@ -11,7 +11,6 @@ import truerank as tr
 from truerank.errors import InputError
 from truerank.inference.comparing import _covariance
 from truerank.inference.comparing.compare import compare_all
-from truerank.inference.comparing.winners import winner_test
 from truerank.inference.planning.simulate import sampled_ranks
 from truerank.outcomes.schemes import Scheme
 
@@ -336,44 +335,6 @@ def test_bad_input():
             call()
     with pytest.raises(KeyError, match="there are: A and B"):
         both(a, b)["A", "C"]
-
-
-def test_winners():
-    """LJ24 table 6: with all items the best always wins; with few, who is clearly ahead."""
-    a, b = global_ranks()
-    ranks = {"A": a, "B": b, "C": np.minimum(2 * b, N_ITEMS)}
-    options = {"n_items": N_ITEMS, "repeats": 30}
-    (exact,) = winner_test(ranks, "recall@20", sample_size=N_ITEMS, estimator="bv", **options)
-    assert (exact.winner, exact.wins, exact.top2) == ("A", 30, 30)
-    assert exact.exact["B"] == pytest.approx((b <= 20).mean())
-    assert exact.pairs_per_user == N_ITEMS - 1
-    found = winner_test(
-        {"A": a, "B": np.roll(a, 1), "C": b},
-        ["recall@20", "ndcg@20"],
-        sample_size=30,
-        estimator=["naive", "bv"],
-        **options,
-    )
-    assert [(one.estimator, one.metric) for one in found] == [
-        ("naive", "recall@20"),
-        ("naive", "ndcg@20"),
-        ("bv", "recall@20"),
-        ("bv", "ndcg@20"),
-    ]
-    for one in found:
-        assert sum(one.picked.values()) == one.repeats == 30
-        # Either of the two best is right; one of them alone wins about half of the time.
-        assert one.wins == one.picked["A"] + one.picked["B"]
-    assert 5 <= found[3].picked["A"] <= 25
-    (grown,) = winner_test(ranks, "recall@20", ladder=(10, 20, 40), estimator="bv", **options)
-    assert 9 < grown.pairs_per_user < 39
-    assert winner_test(ranks, "recall@20", ladder=(10, 20, 40), estimator="bv", **options) == [
-        grown
-    ]
-    with pytest.raises(InputError, match="different numbers of ranks: A 800, B 799"):
-        winner_test({"A": a, "B": b[1:]}, "recall@20", sample_size=30, **options)
-    with pytest.raises(InputError, match="both given"):
-        winner_test(ranks, "recall@20", sample_size=30, ladder=(10, 20), **options)
 
 
 def test_several_metrics_at_once_are_each_alone():

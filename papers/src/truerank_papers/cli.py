@@ -1,0 +1,109 @@
+"""``truerank reproduce``: the papers' tables and figures beside their published numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from truerank.cli import _output
+from truerank.cli._groups import command
+from truerank.cli._options import OUTPUT, Talk
+from truerank.errors import InputError
+
+HELP = """Regenerate the papers' tables and figures beside their published numbers.
+
+\b
+truerank reproduce --list
+truerank reproduce kr20 table1
+truerank reproduce kr20 table3 --data DIR --repeats 100
+truerank reproduce jl21 --data DIR --out reproduction
+truerank reproduce all --data DIR
+
+DIR holds a folder for each dataset, by name (DIR/ml-1m/train.parquet, test.parquet). Repeats are \
+kept as they finish: a run that was stopped goes on where it was.
+"""
+
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+
+@app.command(help=HELP)
+@command
+def reproduce(
+    *,
+    paper: Annotated[
+        str | None, typer.Argument(help="A paper (see --list), or all.", show_default=False)
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[TABLE]", help="table3, figure6; without it the whole paper."),
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="What there is, and the data it needs.")] = (
+        False
+    ),
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DIR", help="The folder of datasets.")
+    ] = None,
+    repeats: Annotated[
+        int | None,
+        typer.Option("--repeats", metavar="N", help="Number of repeats; by default the paper's."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of all random draws.")] = 0,
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="DIR", help="Where results go.", rich_help_panel=OUTPUT),
+    ] = Path("reproduction"),
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            "--cache",
+            metavar="DIR",
+            help="Where models, ranks and finished repeats are kept; OUT/.cache by default.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    talk: Talk,
+) -> None:
+    """Run ``truerank reproduce``.
+
+    Parameters
+    ----------
+    paper, name
+        What to regenerate.
+    list_
+        Whether to list the experiments instead.
+    data
+        Folder of datasets.
+    repeats
+        Number of repeats.
+    seed
+        Seed of all random draws.
+    out, cache
+        Folders for the results, and for what is kept.
+    talk
+        How much to say.
+    """
+    from truerank_papers.experiments import experiments
+    from truerank_papers.experiments.reproducing import reproduce as run
+
+    if list_:
+        for known in experiments(None if paper in (None, "all") else paper):
+            needs = f"  [{known.needs}]" if known.needs else ""
+            _output.emit(f"{known.paper:6}{known.name:10}{known.title}{needs}\n")
+        return
+    if paper is None:
+        raise InputError("say what to reproduce: kr20 table3, kr20, or all (see --list)")
+    told: set[str] = set()
+    for outcome in run(paper, name, data=data, out=out, cache=cache, repeats=repeats, seed=seed):
+        if outcome.result is None:
+            _output.emit(f"{outcome.experiment}: skipped. {outcome.skipped}\n")
+            continue
+        _output.emit(
+            f"{outcome.experiment}: {outcome.seconds:.1f} s, in {out / outcome.experiment.paper}\n"
+        )
+        for line in outcome.left_out:
+            if line not in told:
+                told.add(line)
+                _output.say("warning", line)

@@ -1,0 +1,77 @@
+"""The published numbers are well-formed, and of known experiments."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import pytest
+
+import truerank as tr
+from truerank import estimators, metrics
+from truerank_papers.experiments import experiments, papers
+from truerank_papers.experiments.published import parse, published
+
+PLACE = resources.files("truerank_papers.experiments") / "published"
+FILES = [(paper.name, file.name) for paper in PLACE.iterdir() for file in paper.iterdir()]
+
+
+@pytest.mark.parametrize(("paper", "file"), FILES)
+def test_every_file_is_read_and_belongs_to_an_experiment(paper, file):
+    assert paper in papers()
+    name = file.removesuffix(".csv")
+    experiments(paper, name)
+    found = published(paper, name)
+    assert found.source.startswith(f"{paper.upper()} ")
+    assert found.unit
+    for key, number in found.numbers.items():
+        named = dict(zip(found.keys, key, strict=True))
+        if named.get("estimator", "exact") != "exact":
+            estimators.get(named["estimator"])
+        if "metric" in named:
+            metrics.parse(named["metric"])
+        assert number.sd is None or number.sd >= 0
+        assert number.value is not None or number.note
+
+
+def test_sizes_of_the_tables():
+    """As printed: rows times columns."""
+    sizes = {
+        (paper, name): len(published(paper, name).numbers)
+        for paper, file in FILES
+        for name in [file.removesuffix(".csv")]
+    }
+    assert sizes["kr20", "table1"] == sizes["kr20", "table2"] == 12
+    assert sizes["kr20", "table3"] == 84
+    assert sizes["kr20", "table4"] == 84
+    assert sizes["jl21", "table2"] == sizes["jl21", "table3"] == 105
+    assert sizes["jl21", "table6"] == sizes["jl21", "table7"] == 90
+    assert sizes["jl21", "table4"] == 72
+    assert sizes["lj20", "table2"] == 16
+    assert all(sizes["lj20", f"table{number}"] == 72 for number in (5, 6, 7))
+    assert sizes["lj24", "table3"] == 48
+    assert all(sizes["lj24", f"table{number}"] == 105 for number in (4, 8, 9))
+    assert sizes["lj24", "table5"] == 90
+    assert sizes["lj24", "table6"] == 216
+    assert sizes["jl21", "table8"] == sizes["jl21", "table9"] == sizes["jl21", "table10"] == 60
+
+
+HEAD = "# source: T table 1.\n# unit: share\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,value,sd,note\nx,1,,\n", "does not say its source"),
+        (HEAD + "a,value\nx,1\n", "the last must be value, sd, note"),
+        (HEAD + "a,value,sd,note\nx,1,,\nx,2,,\n", "two rows"),
+        (HEAD + "a,value,sd,note\nx,,,\n", "no value"),
+    ],
+)
+def test_bad_files_are_refused(text, message):
+    with pytest.raises(tr.InputError, match=message):
+        parse(text, "t.csv")
+
+
+def test_a_table_that_is_not_there():
+    with pytest.raises(tr.InputError, match="no published numbers of kr20 table77"):
+        published("kr20", "table77")

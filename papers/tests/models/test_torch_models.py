@@ -1,0 +1,192 @@
+"""MultiVAE and NeuMF: their formulas in plain numpy, their seeds, and that they learn tastes."""
+
+from __future__ import annotations
+
+import builtins
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import truerank as tr
+from truerank.errors import InputError, MissingExtraError, TruerankError
+from truerank_papers.models import MultiVAE, NeuMF, neumf
+
+VAE = MultiVAE(hidden=12, latent=5, epochs=6, batch_size=16)
+NCF = NeuMF(dimensions=4, layers=(8, 6, 4), epochs=3, batch_size=64)
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch", reason="torch is not installed (extra `models`)")
+
+
+def scores(model, train, **options):
+    fitted = model.fit(train, **options)
+    return fitted.score_all(np.arange(train.shape[0]))
+
+
+@pytest.mark.parametrize("model", [VAE, NCF], ids=["MultiVAE", "NeuMF"])
+def test_seeds_decide_everything(torch, small, model):
+    train = sparse.csr_array(small)
+    torch.manual_seed(5)
+    before = torch.get_rng_state()
+    first, again, other = (scores(model, train, seed=seed) for seed in (1, 1, 2))
+    assert np.array_equal(first, again)
+    assert np.abs(first - other).max() > 1e-3
+    assert torch.equal(torch.get_rng_state(), before)  # the user's own random numbers go on
+
+
+@pytest.mark.parametrize("model", [VAE, NCF], ids=["MultiVAE", "NeuMF"])
+def test_progress_and_losses(torch, small, model):
+    seen = []
+    fitted = model.fit(
+        sparse.csr_array(small), progress=lambda done, total: seen.append((done, total))
+    )
+    assert [done for done, _ in seen] == list(range(1, seen[-1][1] + 1))
+    assert fitted.losses.shape == (model.epochs,)
+    assert fitted.losses[-1] < fitted.losses[0]
+
+
+@pytest.mark.parametrize("model", [VAE, NCF], ids=["MultiVAE", "NeuMF"])
+def test_ids_are_those_of_the_training_data(torch, model):
+    users, items = ["b", "b", "a", "c"], [30, 10, 10, 20]
+    fitted = model.fit((users, items), item_ids=[40])
+    ranks = tr.exact_ranks(fitted, (["a", "c"], [40, 30]), train=(users, items))
+    assert ((ranks >= 1) & (ranks <= 3)).all()
+    with pytest.raises(TruerankError, match="user ids of test are unknown"):
+        tr.exact_ranks(fitted, (["z"], [40]))
+    numbered = model.fit(([0, 1], [0, 1]))
+    with pytest.raises(TruerankError, match="user ids of test are unknown"):
+        tr.exact_ranks(numbered, ([2], [0]))
+
+
+@pytest.mark.parametrize("model", [MultiVAE, NeuMF])
+def test_says_which_extra_is_missing(monkeypatch, small, model):
+    original = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name.split(".")[0] == "torch":
+            raise ImportError(name)
+        return original(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(
+        MissingExtraError, match=rf"{model.__name__} needs torch.*truerank\[models\]"
+    ):
+        model().fit(sparse.csr_array(small))
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        (MultiVAE, {"hidden": 0}, "hidden is 0"),
+        (MultiVAE, {"dropout": 1.0}, "dropout is 1.0"),
+        (MultiVAE, {"learning_rate": 0.0}, "learning_rate is 0.0"),
+        (NeuMF, {"negatives": 0}, "negatives is 0"),
+        (NeuMF, {"layers": (8,)}, "2 widths or more"),
+        (NeuMF, {"layers": (7, 4)}, "layers begins with 7"),
+    ],
+)
+def test_impossible_models(model, options, message):
+    with pytest.raises(InputError, match=message):
+        model(**options)
+
+
+@pytest.mark.parametrize("model", [VAE, NCF], ids=["MultiVAE", "NeuMF"])
+def test_they_pickle(torch, small, model):
+    fitted = model.fit(sparse.csr_array(small))
+    copy = pickle.loads(pickle.dumps(fitted))
+    every = np.arange(len(small))
+    assert np.array_equal(copy.score_all(every), fitted.score_all(every))
+    assert np.array_equal(copy.losses, fitted.losses)
+
+
+# --- MultiVAE -----------------------------------------------------------------------------------
+
+
+def test_multivae_loss_by_hand(torch):
+    rng = np.random.default_rng(0)
+    model = MultiVAE(hidden=3, latent=2)
+    shapes = [(3, 4), (4, 3), (3, 2), (4, 3)]  # 4 items; out, in
+    layers = [(rng.standard_normal(s), rng.standard_normal(s[0])) for s in shapes]
+    history = np.array([[1.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    kept, noise = history * rng.random((2, 4)), rng.standard_normal((2, 2))
+    expected = []
+    for x, seen, e in zip(history, kept, noise, strict=True):
+        hidden = np.tanh(layers[0][0] @ seen + layers[0][1])
+        out = layers[1][0] @ hidden + layers[1][1]
+        mean, variance = out[:2], np.exp(out[2:])
+        h = np.tanh(layers[2][0] @ (mean + np.sqrt(variance) * e) + layers[2][1])
+        score = np.exp(layers[3][0] @ h + layers[3][1])
+        kl = sum(0.5 * (v + m**2 - 1 - np.log(v)) for m, v in zip(mean, variance, strict=True))
+        expected.append(-(x * np.log(score / score.sum())).sum() + 0.3 * kl)
+    tensors = [tuple(map(torch.from_numpy, pair)) for pair in layers]
+    found = model.loss(torch, tensors, *map(torch.from_numpy, (history, kept, noise)), 0.3)
+    assert float(found) == pytest.approx(np.mean(expected), rel=1e-12)
+
+
+def test_multivae_scores_follow_from_the_history_alone(torch, small):
+    train = small.copy()
+    train[5] = train[6]
+    found = scores(VAE, sparse.csr_array(train))
+    np.testing.assert_allclose(found[5], found[6], rtol=1e-5, atol=1e-6)
+    assert np.abs(found[5] - found[7]).max() > 1e-3
+
+
+# --- NeuMF --------------------------------------------------------------------------------------
+
+
+def test_neumf_score_by_hand(torch, small):
+    fitted = NCF.fit(sparse.csr_array(small))
+    net = fitted.module
+    p, q, r, s = (part.detach().numpy() for part in (*net.products, *net.inputs))
+    layers = [[part.detach().numpy() for part in pair] for pair in net.layers]
+    weight, bias = (part.detach().numpy() for part in net.output)
+    found = fitted.score_all(np.arange(40))
+    for user, item in [(0, 0), (3, 7), (39, 24)]:
+        hidden = np.concatenate([r[user], s[item]])
+        for matrix, offset in layers:
+            hidden = np.maximum(matrix @ hidden + offset, 0.0)
+        joined = np.concatenate([p[user] * q[item], hidden])
+        assert found[user, item] == pytest.approx(float((weight @ joined + bias)[0]), abs=1e-5)
+
+
+def test_neumf_negatives_are_uniform_over_what_the_user_does_not_have():
+    matrix = sparse.csr_array(
+        np.array([[1, 0, 1, 0, 0], [1, 1, 1, 1, 1], [0, 0, 0, 0, 1], [0, 0, 0, 0, 0]], float)
+    )
+    users, items, had = neumf.pairs(matrix, 3000, np.random.default_rng(0))
+    assert (users[had == 1].tolist(), items[had == 1].tolist()) == (
+        [0, 0, 1, 1, 1, 1, 1, 2],
+        [0, 2, 0, 1, 2, 3, 4, 4],
+    )
+    drawn = np.zeros((4, 5))
+    np.add.at(drawn, (users[had == 0], items[had == 0]), 1)
+    assert drawn.sum(axis=1).tolist() == [6000, 0, 3000, 0]
+    assert (drawn[matrix.toarray() > 0] == 0).all()
+    np.testing.assert_allclose(drawn[0, [1, 3, 4]], 2000, atol=5 * np.sqrt(6000 * 2 / 9))
+    np.testing.assert_allclose(drawn[2, :4], 750, atol=5 * np.sqrt(3000 * 3 / 16))
+
+
+# --- both ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        MultiVAE(hidden=64, latent=24, epochs=40, batch_size=100),
+        NeuMF(layers=(32, 16, 8), epochs=12, batch_size=512, learning_rate=5e-3),
+    ],
+    ids=["MultiVAE", "NeuMF"],
+)
+def test_they_learn_tastes(torch, model):
+    data = tr.data.synthetic.catalogue(n_users=500, n_items=200, seed=8)
+    split = tr.data.synthetic.interactions(data, per_user=25.0, seed=8).leave_one_out("last")
+    recall = []
+    for each in (model, tr.models.Popularity()):
+        scorer = each.fit(split.train, item_ids=split.item_ids)
+        ranks = tr.exact_ranks(scorer, split.test, train=split.train)
+        recall.append((ranks <= 10).mean())
+    assert recall[0] > 1.3 * recall[1] > 1.3 * 10 / 200
