@@ -22,9 +22,7 @@ import numpy as np
 from truerank import _checks
 from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError
-
-# Stands for log(0): finite, so that 0 * _LOG_ZERO is 0 and not NaN.
-_LOG_ZERO = -1e300
+from truerank.outcomes._logs import LOG_ZERO, extend, log_choose, log_falling, safe_log
 
 
 @dataclass(frozen=True)
@@ -202,7 +200,7 @@ def log_probability(
         raise InputError(f"global_rank is {ranks[~(ranks >= 1)][0]:g}; ranks are 1-based")
     log_p = log_sequence(scheme.replacement, ranks, pool, size, rank)
     log_p += log_ways(scheme, pool, size, rank)[:, None]
-    log_p[log_p < _LOG_ZERO / 1e6] = -np.inf
+    log_p[log_p < LOG_ZERO / 1e6] = -np.inf
     impossible = (rank < 1) | (rank > size)
     if not scheme.replacement:
         impossible |= size > pool
@@ -222,17 +220,17 @@ def log_ways(
     """
     above = (sampled_rank - 1).astype(np.float64)
     if not scheme.adaptive:
-        return _log_choose(sample_size - 1.0, above)
-    result = np.full(above.shape, _LOG_ZERO)
+        return log_choose(sample_size - 1.0, above)
+    result = np.full(above.shape, LOG_ZERO)
     last = scheme._reach(n_items)  # the size at which everyone ends
     previous = 1
     going_on = np.array([0.0])  # log ways to reach the stage with 0, 1, .. hits so far
     for size, hits in itertools.zip_longest(scheme.ladder, scheme.thresholds):
         here = (last > previous) & (sample_size == np.minimum(size, last))
         here &= (last <= size) | (above >= (hits or 0))
-        result[here] = _extend(going_on, sample_size[here] - previous, above[here])
+        result[here] = extend(going_on, sample_size[here] - previous, above[here])
         if hits is not None:
-            going_on = _extend(going_on, size - previous, np.arange(float(hits)))
+            going_on = extend(going_on, size - previous, np.arange(float(hits)))
             previous = size
     return result
 
@@ -257,77 +255,19 @@ def log_sequence(
     inside = worse >= 0
     worse = np.maximum(worse, 0.0)
     if replacement:
-        log_above = _safe_log(better / others[:, None])
-        log_below = _safe_log(worse / others[:, None])
-        log_below[~inside] = _LOG_ZERO
-        log_above[~inside] = _LOG_ZERO
+        log_above = safe_log(better / others[:, None])
+        log_below = safe_log(worse / others[:, None])
+        log_below[~inside] = LOG_ZERO
+        log_above[~inside] = LOG_ZERO
         if pools.size == 1:
             return np.outer(above, log_above[0]) + np.outer(below, log_below[0])
         return above[:, None] * log_above[at] + below[:, None] * log_below[at]
     hits, row = np.unique(above, return_inverse=True)
-    log_p = _log_falling(better[None, :], hits[:, None])[row]
-    log_p += _log_falling(worse, below[:, None], at)
-    log_p -= _log_falling(others[at], sample_size - 1.0)[:, None]
-    log_p[~inside[at]] = _LOG_ZERO
+    log_p = log_falling(better[None, :], hits[:, None])[row]
+    log_p += log_falling(worse, below[:, None], at)
+    log_p -= log_falling(others[at], sample_size - 1.0)[:, None]
+    log_p[~inside[at]] = LOG_ZERO
     return log_p
-
-
-def _safe_log(x: FloatArray) -> FloatArray:
-    """log(x), with _LOG_ZERO for log(0)."""
-    return np.log(x, out=np.full(x.shape, _LOG_ZERO), where=x > 0)
-
-
-def _log_choose(n: FloatArray, k: FloatArray) -> FloatArray:
-    """log C(n, k), with _LOG_ZERO where it is 0."""
-    from scipy.special import gammaln
-
-    possible = (k >= 0) & (k <= n)
-    k = np.where(possible, k, 0.0)
-    log_c = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
-    return np.where(possible, log_c, _LOG_ZERO)
-
-
-def _extend(log_reached: FloatArray, block: Any, above: FloatArray) -> FloatArray:
-    """log ways to have ``above`` hits after ``block`` more draws, given ways by hits before.
-
-    ``block`` is one number, or one for each of ``above``.
-    """
-    before = np.arange(float(log_reached.size))
-    draws = np.asarray(block, dtype=np.float64)[..., None]
-    logs = log_reached + _log_choose(draws, above[:, None] - before)
-    top = logs.max(axis=1, initial=_LOG_ZERO)  # finite: log(0) is
-    return np.asarray(top + np.log(np.exp(logs - top[:, None]).sum(axis=1)))
-
-
-def _log_falling(a: FloatArray, x: FloatArray, row: IntArray | None = None) -> FloatArray:
-    """log of a (a-1) ... (a-x+1) = Gamma(a+1)/Gamma(a-x+1), _LOG_ZERO where x > a.
-
-    With ``row``, of ``a[row]``: what depends on ``a`` alone is then found once for each row.
-
-    The plain difference of two log-gammas loses log10(a) digits (4e-7 at a = 1e8); Stirling's
-    series with the leading terms cancelled by hand keeps the error below 1e-9.
-    """
-    from scipy.special import gammaln
-
-    each = a if row is None else a[row]
-    left = each - x
-    large = left >= 1e4
-    if large.all():
-        result = np.empty(left.shape)
-    else:
-        top = gammaln(a + 1.0)
-        result = (top if row is None else top[row]) - gammaln(np.maximum(left, 0.0) + 1.0)
-        result[left < 0] = _LOG_ZERO
-    if large.any():
-        each, x = np.broadcast_arrays(each, x)
-        big, taken, rest = each[large], x[large], left[large]
-        result[large] = (
-            taken * np.log(big)
-            - (rest + 0.5) * np.log1p(-taken / big)
-            - taken
-            + (1.0 / big - 1.0 / rest) / 12.0
-        )
-    return result
 
 
 @lru_cache(maxsize=256)
