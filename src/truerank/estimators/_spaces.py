@@ -1,7 +1,7 @@
-"""The designs in a table of counts: for linear estimators, which solve once per design.
+"""The outcome spaces in a table of counts: linear estimators solve once for each.
 
-A design is a scheme with a pool and, for fixed samples, a size: it fixes the outcome space, the
-columns of A. Pools within 0.5 % of each other may share one.
+A scheme with a pool and, for fixed samples, a size has one space of possible outcomes: the columns
+of A. Pools within 0.5 % of each other may share one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ POOL_SHARE = 0.005
 
 
 @dataclass(frozen=True)
-class Design:
+class OutcomeSpace:
     """One outcome space with what was observed in it.
 
     ``observed`` (n_outcomes,) are shares of all users; ``probability`` (n_points, n_outcomes) is
@@ -41,23 +41,23 @@ class Design:
 
 
 def by_outcome(
-    counts: RankCounts, metrics: Sequence[Metric], parts: Iterable[tuple[Design, FloatArray]]
+    counts: RankCounts, metrics: Sequence[Metric], parts: Iterable[tuple[OutcomeSpace, FloatArray]]
 ) -> FloatArray:
-    """Corrected gains (n_metrics, outcomes of a design) laid out for counts, (rows, n_metrics).
+    """Corrected gains (n_metrics, outcomes of a space) laid out for counts, (rows, n_metrics).
 
     Exact ranks of fixed samples have the gain of the metric itself.
     """
     exact = [metric.gain(counts.sampled_rank, counts.n_items) for metric in metrics]
     gains = np.stack(exact, axis=1)
-    for design, corrected in parts:
-        gains[design.rows] = corrected[:, design.outcome].T
+    for space, corrected in parts:
+        gains[space.rows] = corrected[:, space.outcome].T
     return gains
 
 
-def designs(
+def outcome_spaces(
     counts: RankCounts, metrics: Sequence[Metric], support: str | Support
-) -> Iterator[Design]:
-    """Every design of ``counts``, exact ranks of fixed samples left out (A is the identity)."""
+) -> Iterator[OutcomeSpace]:
+    """Every space of ``counts``, exact ranks of fixed samples left out (A is the identity)."""
     share = counts.weight / counts.total_weight
     whole = support == "full"
     for code, scheme in enumerate(counts.schemes):
@@ -68,7 +68,7 @@ def designs(
         for size in np.unique(sizes[mine]):
             here = np.flatnonzero(mine & (sizes == size))
             for group in _pool_groups(scheme, counts.n_items, share, here, exact=whole):
-                yield _design(counts, scheme, int(size), group, share, metrics, support)
+                yield _outcome_space(counts, scheme, int(size), group, share, metrics, support)
 
 
 def exact_part(counts: RankCounts) -> tuple[FloatArray, FloatArray, IntArray]:
@@ -82,7 +82,7 @@ def exact_part(counts: RankCounts) -> tuple[FloatArray, FloatArray, IntArray]:
 def _pool_groups(
     scheme: Scheme, n_items: IntArray, share: FloatArray, rows: IntArray, *, exact: bool
 ) -> Iterator[IntArray]:
-    """Rows of outcomes whose pools may share a design."""
+    """Rows of outcomes whose pools may share a space."""
     order = rows[np.argsort(n_items[rows], kind="stable")]
     pools = n_items[order]
     # A ladder that ends at the pool has its own outcomes for each pool.
@@ -96,7 +96,7 @@ def _pool_groups(
         start = stop
 
 
-def _design(
+def _outcome_space(
     counts: RankCounts,
     scheme: Scheme,
     size: int,
@@ -104,7 +104,7 @@ def _design(
     share: FloatArray,
     metrics: Sequence[Metric],
     support: str | Support,
-) -> Design:
+) -> OutcomeSpace:
     pool = round(float(np.average(counts.n_items[rows], weights=share[rows])))
     sizes, ranks = scheme.outcomes(pool, size)
     key = {pair: i for i, pair in enumerate(zip(sizes.tolist(), ranks.tolist(), strict=True))}
@@ -126,7 +126,7 @@ def _design(
     log_p = schemes.log_probability(
         scheme, grid.rank, n_items=pool, sample_size=sizes, sampled_rank=ranks
     )
-    return Design(
+    return OutcomeSpace(
         pool,
         sizes,
         ranks,

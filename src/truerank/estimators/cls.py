@@ -10,7 +10,7 @@ import numpy as np
 
 from truerank._types import FloatArray
 from truerank.estimators._base import Estimator, Fit, mean_gains
-from truerank.estimators._spaces import Design, by_outcome, designs
+from truerank.estimators._spaces import OutcomeSpace, by_outcome, outcome_spaces
 from truerank.estimators.likelihood import make_support
 from truerank.estimators.support import Support
 from truerank.metrics import Metric
@@ -41,24 +41,24 @@ class CLS(Estimator):
             counts,
             metrics,
             (
-                (design, np.stack(corrected_gains(design, metrics)))
-                for design in designs(counts, metrics, "full" if support == "full" else grid)
+                (space, np.stack(corrected_gains(space, metrics)))
+                for space in outcome_spaces(counts, metrics, "full" if support == "full" else grid)
             ),
         )
 
 
-def corrected_gains(design: Design, metrics: Sequence[Metric]) -> list[FloatArray]:
+def corrected_gains(space: OutcomeSpace, metrics: Sequence[Metric]) -> list[FloatArray]:
     """The corrected gain of each outcome, one array a metric."""
     from scipy.optimize import nnls
 
-    share = design.support.weight / design.support.n_items
-    hits = (design.sampled_rank - 1) / (design.sample_size - 1)
-    order = np.lexsort([-design.sample_size, hits])
+    share = space.support.weight / space.support.n_items
+    hits = (space.sampled_rank - 1) / (space.sample_size - 1)
+    order = np.lexsort([-space.sample_size, hits])
     # In steps d_j = m_j - m_{j+1} >= 0 the columns are P(outcome among the j best | R). The last
     # gain is a free level: columns and targets less their means leave it out of the problem.
-    steps = np.cumsum(design.probability[:, order[:-1]], axis=1)
+    steps = np.cumsum(space.probability[:, order[:-1]], axis=1)
     targets = np.column_stack(
-        [metric.gain(design.support.rank, design.n_items) for metric in metrics]
+        [metric.gain(space.support.rank, space.n_items) for metric in metrics]
     )
     step_mean, target_mean = share @ steps, share @ targets
     centred = np.column_stack([steps - step_mean, targets - target_mean])

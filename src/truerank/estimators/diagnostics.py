@@ -8,13 +8,16 @@ import numpy as np
 
 from truerank import metrics as metrics_module
 from truerank.errors import InputError
-from truerank.estimators import Estimator, get
+from truerank.estimators._base import Estimator
 from truerank.estimators.linear import Linear
+from truerank.estimators.registry import get
 from truerank.estimators.support import RankDistribution, Support
 from truerank.metrics import MetricLike
 from truerank.outcomes import schemes
 from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.schemes import Scheme
+
+__all__ = ["ErrorBound", "error_bound", "sampled_recall_variance"]
 
 
 @dataclass(frozen=True)
@@ -45,14 +48,14 @@ def error_bound(
         raise InputError(f"estimator {chosen.name!r} is not linear; give one of bv and mn")
     (wanted,) = metrics_module.parse(metric)
     bias = variance = bound = 0.0
-    for design, prior, gains in chosen.corrected_gains(counts, [wanted], support):
-        share = float(design.observed.sum())
-        expected = design.probability @ gains[0]
-        spread = np.maximum(design.probability @ gains[0] ** 2 - expected**2, 0.0)
-        target = wanted.gain(design.support.rank, design.n_items)
+    for space, prior, gains in chosen.corrected_gains(counts, [wanted], support):
+        share = float(space.observed.sum())
+        expected = space.probability @ gains[0]
+        spread = np.maximum(space.probability @ gains[0] ** 2 - expected**2, 0.0)
+        target = wanted.gain(space.support.rank, space.n_items)
         bias += share * float(prior @ (expected - target) ** 2)
         variance += share * float(prior @ spread)
-        bound += share * float(design.support.weight @ spread)
+        bound += share * float(space.support.weight @ spread)
     users = counts.effective_users
     return ErrorBound(wanted.key, bias, variance / users, bound / users)
 
@@ -81,3 +84,7 @@ def sampled_recall_variance(
     ).sum(axis=0)
     mass = np.concatenate([distribution.mass, distribution.exact_mass])
     return float(mass @ (hit * (1.0 - hit))) / n_users
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -18,7 +18,7 @@ from truerank import _checks
 from truerank._types import FloatArray
 from truerank.errors import InputError
 from truerank.estimators._base import Estimator, Fit, posterior_mean
-from truerank.estimators._spaces import Design, by_outcome, designs, exact_part
+from truerank.estimators._spaces import OutcomeSpace, by_outcome, exact_part, outcome_spaces
 from truerank.estimators.likelihood import likelihood, make_support
 from truerank.estimators.maxent import MES
 from truerank.estimators.mle import MLE
@@ -32,7 +32,7 @@ Prior = str | Estimator | RankDistribution | None
 
 @dataclass(frozen=True)
 class Linear(Estimator):
-    """What the two families share: the prior, the designs, the adjoint solve."""
+    """What the two families share: the prior, the outcome spaces, the adjoint solve."""
 
     prior: Prior
     uses_weights: ClassVar[bool] = False  # beyond the prior
@@ -49,8 +49,8 @@ class Linear(Estimator):
             )
 
     @abstractmethod
-    def _gram(self, design: Design, prior: FloatArray, n_users: float) -> FloatArray:
-        """G for one design, (n_outcomes, n_outcomes)."""
+    def _gram(self, space: OutcomeSpace, prior: FloatArray, n_users: float) -> FloatArray:
+        """G for one space, (n_outcomes, n_outcomes)."""
 
     def fit(
         self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support, plug_in: str
@@ -59,10 +59,10 @@ class Linear(Estimator):
         prior, found = self._find_prior(counts, metrics, grid)
         values = dict.fromkeys((metric.key for metric in metrics), 0.0)
         mass = np.zeros(grid.n_points)
-        for design in designs(counts, metrics, "full" if support == "full" else grid):
-            part = self._masses(design, _prior_masses(prior, design.support), counts)
-            mass += RankDistribution(design.support, part, _NONE, _NONE).masses_on(grid)
-            _add(values, total_gains(metrics, design.support.rank, design.n_items, part))
+        for space in outcome_spaces(counts, metrics, "full" if support == "full" else grid):
+            part = self._masses(space, _prior_masses(prior, space.support), counts)
+            mass += RankDistribution(space.support, part, _NONE, _NONE).masses_on(grid)
+            _add(values, total_gains(metrics, space.support.rank, space.n_items, part))
         rank, share, pools = exact_part(counts)
         _add(values, total_gains(metrics, rank, pools, share))
         distribution = RankDistribution(grid, mass, rank, share)
@@ -79,25 +79,25 @@ class Linear(Estimator):
         if isinstance(self.prior, Estimator) or self.uses_weights:
             return None
         parts = (
-            (design, gains) for design, _, gains in self.corrected_gains(counts, metrics, support)
+            (space, gains) for space, _, gains in self.corrected_gains(counts, metrics, support)
         )
         return by_outcome(counts, metrics, parts)
 
     def corrected_gains(
         self, counts: RankCounts, metrics: Sequence[Metric], support: str | Support = "auto"
-    ) -> Iterator[tuple[Design, FloatArray, FloatArray]]:
-        """For each design its prior (n_points,) and corrected gains (n_metrics, n_outcomes).
+    ) -> Iterator[tuple[OutcomeSpace, FloatArray, FloatArray]]:
+        """For each space its prior (n_points,) and corrected gains (n_metrics, n_outcomes).
 
         The estimate is the mean of the corrected gains over users; exact ranks need none.
         """
         grid = make_support(counts, metrics, support)
         prior, _ = self._find_prior(counts, metrics, grid)
-        for design in designs(counts, metrics, "full" if support == "full" else grid):
-            mass = _prior_masses(prior, design.support)
-            gram = self._gram(design, mass, counts.effective_users)
-            gain = [metric.gain(design.support.rank, design.n_items) for metric in metrics]
-            right = design.probability.T @ (mass * np.array(gain)).T
-            yield design, mass, _solve(gram, right).T
+        for space in outcome_spaces(counts, metrics, "full" if support == "full" else grid):
+            mass = _prior_masses(prior, space.support)
+            gram = self._gram(space, mass, counts.effective_users)
+            gain = [metric.gain(space.support.rank, space.n_items) for metric in metrics]
+            right = space.probability.T @ (mass * np.array(gain)).T
+            yield space, mass, _solve(gram, right).T
 
     def _find_prior(
         self, counts: RankCounts, metrics: Sequence[Metric], grid: Support
@@ -110,9 +110,9 @@ class Linear(Estimator):
             raise InputError(f"{self.prior.name} gives no distribution and cannot be a prior")
         return found.distribution, found
 
-    def _masses(self, design: Design, prior: FloatArray, counts: RankCounts) -> FloatArray:
-        gram = self._gram(design, prior, counts.effective_users)
-        return prior * (design.probability @ _solve(gram, design.observed))
+    def _masses(self, space: OutcomeSpace, prior: FloatArray, counts: RankCounts) -> FloatArray:
+        gram = self._gram(space, prior, counts.effective_users)
+        return prior * (space.probability @ _solve(gram, space.observed))
 
 
 @dataclass(frozen=True)
@@ -138,8 +138,8 @@ class BV(Linear):
         super().__post_init__()
         _checks.real(self.gamma, "gamma", low=0.0, high=1.0)
 
-    def _gram(self, design: Design, prior: FloatArray, n_users: float) -> FloatArray:
-        a = design.probability
+    def _gram(self, space: OutcomeSpace, prior: FloatArray, n_users: float) -> FloatArray:
+        a = space.probability
         gram = _weighted_gram(a, (1.0 - self.gamma) * prior)
         gram[np.diag_indices_from(gram)] += self.gamma * (prior @ a)
         return gram
@@ -156,8 +156,8 @@ class MN(Linear):
     uses_weights: ClassVar[bool] = True  # the number of users
     name: ClassVar[str] = "mn"
 
-    def _gram(self, design: Design, prior: FloatArray, n_users: float) -> FloatArray:
-        a, ranks = design.probability, design.support.weight  # sums over R: `ranks` ranks a point
+    def _gram(self, space: OutcomeSpace, prior: FloatArray, n_users: float) -> FloatArray:
+        a, ranks = space.probability, space.support.weight  # sums over R: `ranks` ranks a point
         gram = _weighted_gram(a, prior - ranks / n_users)
         gram[np.diag_indices_from(gram)] += (ranks @ a) / n_users
         return gram
@@ -173,7 +173,7 @@ def _add(values: dict[str, float], more: Mapping[str, float]) -> None:
 
 
 def _prior_masses(prior: RankDistribution | None, support: Support) -> FloatArray:
-    """The prior on a design's own points, within its pool, summing to 1.
+    """The prior on a space's own points, within its pool, summing to 1.
 
     Uniform without a prior, and in a pool so small that the prior lies wholly beyond it.
     """
