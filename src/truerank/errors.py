@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+__all__ = [
+    "AssumptionWarning",
+    "ConvergenceWarning",
+    "InputError",
+    "MissingExtraError",
+    "TruerankError",
+    "TruerankWarning",
+]
+
 
 class TruerankError(Exception):
     """Base of every error that truerank raises on purpose."""
@@ -25,3 +34,7 @@ class AssumptionWarning(TruerankWarning):
 
 class ConvergenceWarning(TruerankWarning):
     """A fit stopped before it converged."""
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -16,6 +16,8 @@ from truerank import _checks
 from truerank._types import FloatArray
 from truerank.errors import ConvergenceWarning, InputError
 
+__all__ = ["NAMES", "USUAL", "BetaFit", "beta", "bound", "fit_beta", "get", "linear"]
+
 NAMES = ("linear", "bound", "beta(a)", "beta@P")
 USUAL = ("linear", "bound", "beta(0.5)", "beta(1)")  # those that need no ranks to be fitted to
 
@@ -137,3 +139,7 @@ def _numbers(values: Any, name: str, *, low: int) -> FloatArray:
     array = _checks.whole_numbers(values, name)
     _checks.within(array, name, low=low, high=np.inf, because=f"it must be at least {low}")
     return array.astype(np.float64)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

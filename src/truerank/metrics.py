@@ -17,6 +17,8 @@ from truerank import _checks
 from truerank._types import FloatArray
 from truerank.errors import InputError
 
+__all__ = ["NAMES", "Metric", "key", "parse", "share"]
+
 GainFunction: TypeAlias = Callable[[FloatArray], Any]
 MetricLike: TypeAlias = "str | Metric"
 
@@ -205,3 +207,7 @@ def _canonical(name: str) -> str:
     if resolved not in _GAINS:
         raise _checks.unknown("metric", name, [*NAMES, *_ALIASES])
     return resolved
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -9,3 +9,7 @@ from truerank.data.named import load
 from truerank.data.readers import read, read_split
 
 __all__ = ["Card", "Interactions", "Split", "load", "read", "read_split", "synthetic"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

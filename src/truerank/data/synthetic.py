@@ -18,6 +18,17 @@ from truerank import _checks
 from truerank._types import FloatArray, IntArray
 from truerank.data.interactions import Interactions
 
+__all__ = [
+    "Catalogue",
+    "Model",
+    "catalogue",
+    "exact_ranks",
+    "interactions",
+    "models",
+    "negatives",
+    "sampled_ranks",
+]
+
 N_TASTES = 24
 STRENGTH = 3.0  # of tastes beside popularity
 ZIPF_OFFSET = 60.0  # popularity is 1 / (offset + place): a head flatter than the pure law's
@@ -183,3 +194,7 @@ def _blocks(n_users: int) -> Iterator[slice]:
 
 def _rng(seed: Any, stream: int) -> np.random.Generator:
     return np.random.default_rng([_checks.integer(seed, "seed", low=0), stream])
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -30,3 +30,7 @@ __all__ = [
     "Popularity",
     "fit_cached",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
