@@ -33,6 +33,7 @@ def attach(
 
     Examples
     --------
+    >>> from truerank._lazy import attach
     >>> find, names, public = attach("truerank", {"metrics": None, "Metric": "metrics"})
     >>> names()
     ['Metric', 'metrics']

@@ -15,9 +15,25 @@ class Algebra(Columns):
     """Counts from counts; see RankCounts."""
 
     def select(self, which: Any) -> Self | None:
-        """The outcomes where ``which`` (a boolean mask) holds; None if there are none.
+        """Some of the outcomes; None if there are none.
 
         ``n_users`` and ``squared_weight`` are shared out in proportion to the weight.
+
+        Parameters
+        ----------
+        which : array-like of bool, shape (n_outcomes,)
+            True for the outcomes to keep.
+
+        Returns
+        -------
+        RankCounts or None
+            Their counts.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706)
+        >>> counts.select(counts.sampled_rank > 1)
+        RankCounts(1 user; pools of 3,706 items; sample sizes 100; with replacement; 1 outcome)
         """
         which = np.asarray(which)
         if not which.any():
@@ -35,10 +51,25 @@ class Algebra(Columns):
         )
 
     def first_samples(self) -> Self | None:
-        """The samples that all users began with: these counts, if they are of a fixed size.
+        """The samples of fixed size that all users began with; None if they cannot be told.
 
-        Of adaptive ones, the first size of the ladder, if one hit ended the sampling there: users
-        who went on then had rank 1. None where that does not tell.
+        Counts of fixed-size samples are returned as they are. From adaptive samples the first size
+        of the ladder is recovered if one hit ended the sampling there: users who went on then had
+        rank 1.
+
+        Returns
+        -------
+        RankCounts or None
+            Counts of samples of a fixed size.
+
+        Examples
+        --------
+        >>> grown = tr.RankCounts.from_ranks(
+        ...     [2, 1], sample_size=[100, 200], n_items=3706, ladder=(100, 200), replacement=False
+        ... )
+        >>> first = grown.first_samples()
+        >>> first.sample_size.tolist(), first.sampled_rank.tolist()
+        ([100, 100], [1, 2])
         """
         if not self.adaptive:
             return self
@@ -53,23 +84,84 @@ class Algebra(Columns):
         )
 
     def reweighted(self, weight: FloatArray) -> Self:
-        """The same outcomes with other weights (n_outcomes,), those of weight 0 left out.
+        """The same outcomes with other weights; outcomes of weight 0 are left out.
 
-        Each unit of weight counts as a user.
+        Parameters
+        ----------
+        weight : ndarray of float, shape (n_outcomes,)
+            Weights of at least 0; each unit counts as one user.
+
+        Returns
+        -------
+        RankCounts
+            With ``n_users`` the sum of the new weights.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706)
+        >>> counts.reweighted(np.array([10.0, 0.0]))
+        RankCounts(10 users; pools of 3,706 items; sample sizes 100; with replacement; 1 outcome)
         """
         return self._changed(weight=weight, n_users=None, squared_weight=float(weight.sum()))
 
     def as_users(self, n_users: float) -> Self:
-        """The same outcomes in the same proportions, as if ``n_users`` had been evaluated."""
+        """The same outcomes in the same proportions, for another number of users.
+
+        Parameters
+        ----------
+        n_users : float
+            The number of users to pretend, above 0.
+
+        Returns
+        -------
+        RankCounts
+            With ``n_users`` as given.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706)
+        >>> counts.as_users(300).weight.tolist()
+        [200.0, 100.0]
+        """
         factor = n_users / self.total_weight
         return self.reweighted(factor * self.weight)
 
     def pooled(self) -> Self:
-        """The same outcomes with replicate groups merged: all that an estimate depends on."""
+        """The same outcomes with replicate groups merged: all that an estimate depends on.
+
+        Returns
+        -------
+        RankCounts
+            With ``replicate`` 0 everywhere.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 3], num_negatives=99, n_items=3706)
+        >>> both = counts.of_replicate(1) + counts.of_replicate(2)
+        >>> both.n_outcomes, both.pooled().n_outcomes
+        (4, 2)
+        """
         return self._changed(replicate=None) if self.replicate.any() else self
 
     def of_replicate(self, group: int) -> Self:
-        """The same outcomes, marked as those of one replicate group."""
+        """The same outcomes, marked as those of one replicate group.
+
+        Parameters
+        ----------
+        group : int
+            1 to 100; 0 removes the mark.
+
+        Returns
+        -------
+        RankCounts
+            With ``replicate`` set to ``group`` everywhere.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 3], num_negatives=99, n_items=3706)
+        >>> counts.of_replicate(2).replicate.tolist()
+        [2, 2]
+        """
         groups = replicates(np.full(self.n_outcomes, group), self.n_outcomes)
         return self._changed(replicate=groups)
 

@@ -70,32 +70,71 @@ class Columns:
 
     @property
     def n_outcomes(self) -> int:
-        """Number of distinct outcomes."""
+        """Number of distinct outcomes.
+
+        Examples
+        --------
+        >>> tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706).n_outcomes
+        2
+        """
         return int(self.weight.size)
 
     @property
     def total_weight(self) -> float:
-        """Sum of the weights."""
+        """Sum of the weights; the number of ranks if all weigh 1.
+
+        Examples
+        --------
+        >>> tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706).total_weight
+        3.0
+        """
         return float(self.weight.sum())
 
     @property
     def effective_users(self) -> float:
-        """(sum w)^2 / sum w^2: the number of equally weighted users that say as much."""
+        """Number of equally weighted users with as much information: (sum w)^2 / sum w^2.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks(
+        ...     [1, 3, 1], num_negatives=99, n_items=3706, weights=[2, 1, 1]
+        ... )
+        >>> round(counts.effective_users, 2)
+        2.67
+        """
         return self.total_weight**2 / self.squared_weight
 
     @property
     def pairs_per_user(self) -> float:
-        """Negatives scored a sampled rank, in the mean."""
+        """Mean number of negatives scored per sampled rank.
+
+        Examples
+        --------
+        >>> tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706).pairs_per_user
+        99.0
+        """
         return float(self.weight @ (self.sample_size - 1)) / self.total_weight
 
     @property
     def adaptive(self) -> bool:
-        """Whether any outcome comes from adaptive sampling."""
+        """Whether any outcome comes from adaptive sampling.
+
+        Examples
+        --------
+        >>> tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706).adaptive
+        False
+        """
         return any(scheme.adaptive for scheme in self.schemes)
 
     @property
     def is_exact(self) -> npt.NDArray[np.bool_]:
-        """Which outcomes are global ranks: the whole pool was ranked."""
+        """Which outcomes are global ranks because the whole pool was ranked, (n_outcomes,).
+
+        Examples
+        --------
+        >>> tr.RankCounts.from_exact_ranks([1, 3, 1], n_items=3706).is_exact.tolist()
+        [True, True]
+        """
         without = np.array([not scheme.replacement for scheme in self.schemes])
         return np.asarray(without[self.scheme] & (self.sample_size == self.n_items))
 
@@ -106,8 +145,9 @@ class Columns:
         )
         exact = float(self.weight[self.is_exact].sum()) / self.total_weight
         return (
-            f"RankCounts({_number(self.n_users)} users; pools of {_spread(self.n_items)} items; "
-            f"sample sizes {_spread(self.sample_size)}; {schemes}; {self.n_outcomes:,} outcomes"
+            f"RankCounts({_several(self.n_users, 'user')}; pools of {_spread(self.n_items)} items; "
+            f"sample sizes {_spread(self.sample_size)}; {schemes}; "
+            f"{_several(float(self.n_outcomes), 'outcome')}"
             + (f"; {exact:.0%} exact" if exact else "")
             + ("; negatives shared within replicate groups" if self.replicate.any() else "")
             + ")"
@@ -145,8 +185,10 @@ def replicates(replicate: Any, n_rows: int) -> IntArray:
     return groups
 
 
-def _number(value: float) -> str:
-    return f"{int(value):,}" if value.is_integer() else f"{value:,.6g}"
+def _several(value: float, what: str) -> str:
+    """ "1 user", "2 users", "2.5 users"."""
+    number = f"{int(value):,}" if value.is_integer() else f"{value:,.6g}"
+    return f"{number} {what}" if value == 1 else f"{number} {what}s"
 
 
 def _spread(values: IntArray) -> str:

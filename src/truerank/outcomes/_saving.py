@@ -22,7 +22,20 @@ class Saving(Columns):
     """How a RankCounts is kept; see there."""
 
     def to_arrow(self) -> Any:
-        """The outcomes as a pyarrow Table with a readable ``scheme`` column."""
+        """The outcomes as a pyarrow Table, one row per outcome.
+
+        Returns
+        -------
+        pyarrow.Table
+            Columns ``scheme`` (readable text), ``n_items``, ``sample_size``, ``sampled_rank``,
+            ``replicate`` and ``weight``; ``n_users`` and ``squared_weight`` in its metadata.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706)
+        >>> counts.to_arrow().column_names
+        ['scheme', 'n_items', 'sample_size', 'sampled_rank', 'replicate', 'weight']
+        """
         import pyarrow as pa
 
         names = pa.array([scheme.name for scheme in self.schemes])
@@ -34,13 +47,46 @@ class Saving(Columns):
         return pa.table(columns, metadata={_FORMAT_KEY: facts.encode()})
 
     def to_pandas(self) -> Any:
-        """The outcomes as a pandas DataFrame."""
+        """The outcomes as a pandas DataFrame, one row per outcome.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the columns of :meth:`to_arrow`.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706)
+        >>> counts.to_pandas()[["scheme", "sampled_rank", "weight"]]
+          scheme  sampled_rank  weight
+        0   with             1     2.0
+        1   with             3     1.0
+        """
         return self.to_arrow().to_pandas()
 
     def save(self, path: Any, *, notes: Mapping[bytes, bytes] | None = None) -> None:
-        """Write to Parquet (``.parquet``): to a temporary file first, then renamed.
+        """Write the counts to a Parquet file, which :meth:`load` reads.
 
-        ``notes`` go into the file's metadata.
+        The file appears whole or not at all: it is written under a temporary name and renamed.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to write; the name ends in ``.parquet``.
+        notes : mapping of bytes to bytes, optional
+            More entries for the metadata of the file.
+
+        Raises
+        ------
+        InputError
+            If the name has another ending or the folder does not exist.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706)
+        >>> counts.save("counts.parquet")
+        >>> tr.RankCounts.load("counts.parquet") == counts
+        True
         """
         import pyarrow.parquet as pq
 
@@ -53,7 +99,30 @@ class Saving(Columns):
 
     @classmethod
     def load(cls, path: Any) -> Self:
-        """Read what :meth:`save` wrote."""
+        """Read the counts that :meth:`save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+            The Parquet file.
+
+        Returns
+        -------
+        RankCounts
+            Equal to those saved, bit for bit.
+
+        Raises
+        ------
+        InputError
+            If the file holds something else (for a file of ranks use :meth:`from_table`), is
+            damaged, or was written by a later truerank.
+
+        Examples
+        --------
+        >>> tr.RankCounts.from_exact_ranks([1, 3], n_items=3706).save("counts.parquet")
+        >>> tr.RankCounts.load("counts.parquet").n_users
+        2.0
+        """
         path = Path(path)
         source = tables.read(path)
         facts = tables.parquet_metadata(path).get(_FORMAT_KEY)
@@ -75,9 +144,28 @@ class Saving(Columns):
 
     @classmethod
     def from_columns(cls, table: Any, *, n_users: float, squared_weight: float) -> Self:
-        """Counts from a table with the columns of :meth:`to_arrow`, in any order and number.
+        """Counts from a table of outcomes with their weights; equal outcomes add up.
 
-        ``scheme`` may be plain text; equal outcomes add up.
+        Parameters
+        ----------
+        table : table or path
+            With the columns of :meth:`to_arrow`, its rows in any order.
+        n_users : float
+            What metrics are divided by.
+        squared_weight : float
+            Sum of the squared weights of independent ranks.
+
+        Returns
+        -------
+        RankCounts
+            The outcomes, checked and sorted.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706)
+        >>> table = counts.to_arrow()
+        >>> tr.RankCounts.from_columns(table, n_users=3, squared_weight=3) == counts
+        True
         """
         source = tables.read(table)
         names = source.values("scheme").tolist()
@@ -102,5 +190,5 @@ class Saving(Columns):
 
 
 def is_saved(path: Any) -> bool:
-    """Whether ``path`` is a Parquet file that :meth:`RankCounts.save` wrote."""
+    """Whether ``path`` is a Parquet file that `RankCounts.save` wrote."""
     return _FORMAT_KEY in tables.parquet_metadata(Path(path))

@@ -13,23 +13,46 @@ __all__ = ["MAX_REPLICATES", "RankCounts", "is_saved"]
 
 
 class RankCounts(Tabular, Saving):
-    """Distinct outcomes (scheme, n_items, sample_size, sampled_rank) and their weights.
+    """The distinct outcomes of an evaluation and how many users had each.
 
-    Build one with :meth:`from_ranks`, :meth:`from_table`, :meth:`from_exact_ranks` or
-    :meth:`load`; add them with ``+``. All arrays are of shape (n_outcomes,), sorted by outcome.
+    An outcome is a (scheme, n_items, sample_size, sampled_rank). Build counts with
+    :meth:`from_ranks`, :meth:`from_table`, :meth:`from_exact_ranks` or :meth:`load`, and add them
+    with ``+``. All arrays are of shape (n_outcomes,), sorted by outcome, and read-only.
 
     Attributes
     ----------
-    schemes
+    schemes : tuple of Scheme
         The sampling schemes that occur, sorted; ``scheme`` indexes them.
-    replicate
-        0 for users sampled independently of all others. Users who shared their negatives carry
-        the number (1 to 100) of their replicate group, the unit that is independent of others.
-    weight
-        Users (or shares of them) with each outcome, above 0.
-    n_users
-        What metrics are divided by: the number of users, or the sum of given weights.
-    squared_weight
-        Sum over independent sampled ranks of their squared weight; it gives the effective
-        number of users.
+    scheme : ndarray of int
+        The scheme of each outcome, an index into ``schemes``.
+    n_items : ndarray of int
+        Size of the pool: the candidates a target is ranked among, itself included.
+    sample_size : ndarray of int
+        Candidates that were ranked, the target included; ``n_items`` if all of them were.
+    sampled_rank : ndarray of int
+        Rank of the target among these, 1-based: 1 means that none of them scored higher.
+    replicate : ndarray of int
+        0 for users whose negatives were drawn independently of all others. Users who shared
+        negatives carry the number of their replicate group (1 to 100); groups are independent.
+    weight : ndarray of float
+        Number of users (or sum of their weights) with each outcome, above 0.
+    n_users : float
+        What metrics are divided by: the number of users, or the sum of the given weights.
+    squared_weight : float
+        Sum of the squared weights of independent ranks; gives :attr:`effective_users`.
+
+    See Also
+    --------
+    truerank.estimate : Global metrics from counts.
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706)
+    >>> counts
+    RankCounts(3 users; pools of 3,706 items; sample sizes 100; with replacement; 2 outcomes)
+    >>> counts.sampled_rank.tolist(), counts.weight.tolist()
+    ([1, 3], [2.0, 1.0])
+    >>> more = tr.RankCounts.from_ranks([7], num_negatives=99, n_items=3706)
+    >>> (counts + more).n_users
+    4.0
     """

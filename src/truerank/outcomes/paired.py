@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from truerank.outcomes._pairing import (
     in_order,
     keys,
 )
-from truerank.outcomes._tabular import DESIGN, table_ranks
+from truerank.outcomes._tabular import TableOptions, split_options, table_ranks
 from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.schemes import Scheme
 
@@ -31,23 +31,49 @@ __all__ = ["UNPAIRED", "PairedCounts", "check_several"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairedCounts:
-    """Distinct joint outcomes (scheme, n_items; sample_size and sampled_rank of each model).
+    """The distinct joint outcomes of several models that ranked for the same users.
 
-    Build one with :meth:`from_tables` or :meth:`from_table`; those of other users add up with
-    ``+``; ``paired["EASE"]`` is the RankCounts of one model.
+    Comparisons need them to know which ranks belong to the same user. Build them with
+    :meth:`from_tables` or :meth:`from_table`; counts of other users add up with ``+``;
+    ``paired["EASE"]`` are the RankCounts of one model.
 
     Attributes
     ----------
-    models
-        Their names, in the order of the columns below.
-    schemes, scheme, n_items
-        As in RankCounts: a user's scheme and pool are the same for every model.
-    sample_size, sampled_rank
-        Shape (n_outcomes, n_models). Sizes differ between models in adaptive samples only.
-    weight
+    models : tuple of str
+        Names of the models, in the order of the columns below.
+    schemes : tuple of Scheme
+        The sampling schemes that occur, sorted; ``scheme`` indexes them.
+    scheme : ndarray of int, shape (n_outcomes,)
+        The scheme of each outcome, the same for all models.
+    n_items : ndarray of int, shape (n_outcomes,)
+        Size of the pool, the target included, the same for all models.
+    sample_size : ndarray of int, shape (n_outcomes, n_models)
+        Candidates ranked, the target included; differs between models in adaptive samples only.
+    sampled_rank : ndarray of int, shape (n_outcomes, n_models)
+        Rank of the target, 1-based.
+    weight : ndarray of float, shape (n_outcomes,)
         Users with each joint outcome, above 0.
-    n_users, squared_weight
-        As in RankCounts.
+    n_users : float
+        What metrics are divided by.
+    squared_weight : float
+        Sum of the squared weights of independent users.
+
+    See Also
+    --------
+    truerank.compare : Differences between models, with intervals.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> ease = pd.DataFrame({"user_id": [1, 2, 3], "rank": [1, 3, 1]})
+    >>> als = pd.DataFrame({"user_id": [3, 2, 1], "rank": [1, 5, 1]})
+    >>> paired = tr.PairedCounts.from_tables(
+    ...     {"EASE": ease, "ALS": als}, num_negatives=99, n_items=3706
+    ... )
+    >>> paired
+    PairedCounts(EASE, ALS; 3 users; 2 joint outcomes)
+    >>> paired.sampled_rank.tolist(), paired.weight.tolist()
+    ([[1, 1], [3, 5]], [2.0, 1.0])
     """
 
     models: tuple[str, ...]
@@ -64,48 +90,82 @@ class PairedCounts:
 
     @classmethod
     def from_tables(
-        cls,
-        models: Mapping[str, Any],
-        *,
-        n_items: Any = None,
-        sample_size: Any = None,
-        num_negatives: Any = None,
-        columns: Mapping[str, str] | None = None,
-        **options: Any,
+        cls, models: Mapping[str, Any], **options: Unpack[TableOptions]
     ) -> PairedCounts:
-        """Count the ranks of each model's table, matched by ``user_id`` (and ``item_id``).
+        """Count the ranks of several models, matched by ``user_id`` (and ``item_id``).
 
         Parameters
         ----------
-        models
-            Model -> a table or the path of a file, as in :meth:`RankCounts.from_table`, with a
-            column of user ids. Rows may be in any order.
-        n_items, sample_size, num_negatives, columns, options
-            As in :meth:`RankCounts.from_table`, the same for all.
+        models : mapping of str to table or path
+            Model -> its table or file of ranks, as in :meth:`RankCounts.from_table`, with a column
+            of user ids. Rows may be in any order.
+        **options : TableOptions
+            ``num_negatives``, ``sample_size``, ``n_items``, ``replacement``, ``ladder``, ``hits``,
+            ``targets`` and ``columns``, as in :meth:`RankCounts.from_table`, the same for all.
+
+        Returns
+        -------
+        PairedCounts
+            The joint outcomes.
+
+        Raises
+        ------
+        InputError
+            If the models were not ranked for the same users, in the same pools, by the same
+            scheme.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> ease = pd.DataFrame({"user_id": [1, 2, 3], "rank": [1, 3, 1]})
+        >>> als = pd.DataFrame({"user_id": [3, 2, 1], "rank": [1, 5, 1]})
+        >>> models = {"EASE": ease, "ALS": als}
+        >>> paired = tr.PairedCounts.from_tables(models, num_negatives=99, n_items=3706)
+        >>> paired["ALS"].sampled_rank.tolist()
+        [1, 5]
         """
-        given = {"n_items": n_items, "sample_size": sample_size, "num_negatives": num_negatives}
+        columns, given, rest = split_options(options)
         read = {
             str(model): table_ranks(tables.read(table, name=str(model)), columns, **given)
             for model, table in models.items()
         }
-        return cls._of_ranks(read, options)
+        return cls._of_ranks(read, rest)
 
     @classmethod
     def from_table(
-        cls,
-        table: Any,
-        *,
-        by: str = "model",
-        columns: Mapping[str, str] | None = None,
-        **options: Any,
+        cls, table: Any, *, by: str = "model", **options: Unpack[TableOptions]
     ) -> PairedCounts:
-        """The same from one table in which the column ``by`` tells the models apart."""
+        """Count the ranks of several models in one table, matched by ``user_id``.
+
+        Parameters
+        ----------
+        table : table or path
+            As in :meth:`RankCounts.from_table`, with columns of models and user ids.
+        by : str
+            The column that tells the models apart.
+        **options : TableOptions
+            As in :meth:`from_tables`.
+
+        Returns
+        -------
+        PairedCounts
+            The joint outcomes.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = pd.DataFrame(
+        ...     {"user_id": [1, 2, 1, 2], "model": ["A", "A", "B", "B"], "rank": [1, 3, 2, 4]}
+        ... )
+        >>> tr.PairedCounts.from_table(table, num_negatives=99, n_items=3706)
+        PairedCounts(A, B; 2 users; 2 joint outcomes)
+        """
+        columns, given, rest = split_options(options)
         source = tables.read(table)
         if by == "model":  # or as the table spells it
             by = (columns or {}).get("model") or source.find("model") or by
-        given = {name: options.pop(name, None) for name in DESIGN}
         read = {model: table_ranks(part, columns, **given) for model, part in source.split(by)}
-        return cls._of_ranks(read, options)
+        return cls._of_ranks(read, rest)
 
     @classmethod
     def _of_ranks(
@@ -167,12 +227,28 @@ class PairedCounts:
 
     @property
     def n_outcomes(self) -> int:
-        """Number of distinct joint outcomes."""
+        """Number of distinct joint outcomes.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"user_id": [1, 1], "model": ["A", "B"], "rank": [1, 2]})
+        >>> tr.PairedCounts.from_table(table, num_negatives=99, n_items=3706).n_outcomes
+        1
+        """
         return int(self.weight.size)
 
     @property
     def effective_users(self) -> float:
-        """(sum w)^2 / sum w^2: the number of equally weighted users that say as much."""
+        """Number of equally weighted users with as much information: (sum w)^2 / sum w^2.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"user_id": [1, 1], "model": ["A", "B"], "rank": [1, 2]})
+        >>> tr.PairedCounts.from_table(table, num_negatives=99, n_items=3706).effective_users
+        1.0
+        """
         return float(self.weight.sum()) ** 2 / self.squared_weight
 
     def __getitem__(self, model: str) -> RankCounts:
@@ -197,7 +273,26 @@ class PairedCounts:
         return sum(parts[1:], parts[0])
 
     def outcomes(self, model: str) -> IntArray:
-        """Scheme, pool, size and rank of one model in each joint outcome, (4, n_outcomes)."""
+        """Scheme, pool, sample size and sampled rank of one model in each joint outcome.
+
+        Parameters
+        ----------
+        model : str
+            One of ``models``.
+
+        Returns
+        -------
+        ndarray of int, shape (4, n_outcomes)
+            Rows: index of the scheme, ``n_items``, ``sample_size``, ``sampled_rank``.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"user_id": [1, 1], "model": ["A", "B"], "rank": [1, 2]})
+        >>> paired = tr.PairedCounts.from_table(table, num_negatives=99, n_items=3706)
+        >>> paired.outcomes("B").ravel().tolist()
+        [0, 3706, 100, 2]
+        """
         at = self._at(model)
         rows = [self.scheme, self.n_items, self.sample_size[:, at], self.sampled_rank[:, at]]
         return np.stack(rows)

@@ -27,19 +27,26 @@ from truerank.outcomes._logs import LOG_ZERO, extend, log_choose, log_falling, s
 
 @dataclass(frozen=True)
 class Scheme:
-    """How a user's negatives were drawn.
+    """The law that sampled ranks follow: how a user's negatives were drawn.
 
     Parameters
     ----------
-    replacement
+    replacement : bool
         Uniform draws with replacement (binomial ranks) or without (hypergeometric ranks).
-    ladder
+    ladder : tuple of int
         Empty for a fixed sample size. For adaptive sampling the increasing sample sizes: a user
         moves on to the next one while fewer than ``hits`` sampled negatives beat the target.
         Without replacement a ladder stops at the user's pool, where the rank is exact.
-    hits
+    hits : int or tuple of int
         Negatives above the target that end the sampling (1 in LJ24, algorithm 1): one number, or
         one for each size of the ladder but the last.
+
+    Examples
+    --------
+    >>> tr.Scheme(replacement=False)
+    Scheme(replacement=False, ladder=(), hits=1)
+    >>> tr.Scheme(replacement=False, ladder=(100, 200, 400), hits=2).name
+    'without:100,200,400:hits=2'
     """
 
     replacement: bool = True
@@ -69,19 +76,37 @@ class Scheme:
 
     @property
     def thresholds(self) -> tuple[int, ...]:
-        """The hits that end the sampling at each size of the ladder but the last."""
+        """Hits that end the sampling at each size of the ladder but the last.
+
+        Examples
+        --------
+        >>> tr.Scheme(ladder=(100, 200, 400), hits=2).thresholds
+        (2, 2)
+        """
         if isinstance(self.hits, int):
             return (self.hits,) * (len(self.ladder) - 1)
         return self.hits
 
     @property
     def adaptive(self) -> bool:
-        """Whether the sample size depends on what was drawn."""
+        """Whether the sample size depends on what was drawn.
+
+        Examples
+        --------
+        >>> tr.Scheme().adaptive, tr.Scheme(ladder=(100, 200)).adaptive
+        (False, True)
+        """
         return bool(self.ladder)
 
     @property
     def name(self) -> str:
-        """A readable, lossless spelling: ``with``, ``without:100,200,400:hits=2`` (or 1,2)."""
+        """The scheme as text that :meth:`parse` reads: with or without, ladder, hits.
+
+        Examples
+        --------
+        >>> tr.Scheme().name, tr.Scheme(replacement=False, ladder=(100, 200)).name
+        ('with', 'without:100,200')
+        """
         parts = ["with" if self.replacement else "without"]
         if self.ladder:
             parts.append(",".join(map(str, self.ladder)))
@@ -91,7 +116,28 @@ class Scheme:
 
     @classmethod
     def parse(cls, name: str) -> Scheme:
-        """The inverse of :attr:`name`."""
+        """The scheme of a text that :attr:`name` gave.
+
+        Parameters
+        ----------
+        name : str
+            ``"with"`` or ``"without"``, then ``:`` and a ladder, then ``:hits=`` and hits.
+
+        Returns
+        -------
+        Scheme
+            The scheme.
+
+        Raises
+        ------
+        InputError
+            If the text is none of a scheme.
+
+        Examples
+        --------
+        >>> tr.Scheme.parse("without:100,200")
+        Scheme(replacement=False, ladder=(100, 200), hits=1)
+        """
         kind, *rest = str(name).split(":")
         try:
             if kind not in ("with", "without") or len(rest) > 2:
@@ -107,7 +153,25 @@ class Scheme:
         return cls(kind == "with", ladder, hits if len(hits) > 1 else hits[0])
 
     def stages(self, n_items: int, sample_size: int) -> tuple[int, ...]:
-        """The sizes a user of this pool may end with; one for a fixed sample size."""
+        """The sample sizes that a user of a pool may end with.
+
+        Parameters
+        ----------
+        n_items : int
+            Size of the pool, the target included.
+        sample_size : int
+            The fixed sample size; ignored for ladders.
+
+        Returns
+        -------
+        tuple of int
+            One size for a fixed sample; for ladders without replacement none above the pool.
+
+        Examples
+        --------
+        >>> tr.Scheme(replacement=False, ladder=(100, 200, 400)).stages(150, 0)
+        (100, 150)
+        """
         if not self.adaptive:
             return (sample_size,)
         if self.replacement:
@@ -121,7 +185,26 @@ class Scheme:
         return np.full_like(n_items, top) if self.replacement else np.minimum(n_items, top)
 
     def outcomes(self, n_items: int, sample_size: int) -> tuple[IntArray, IntArray]:
-        """Every possible (sample_size, sampled_rank) of this design: two arrays (n_outcomes,)."""
+        """Every possible (sample_size, sampled_rank) of a pool.
+
+        Parameters
+        ----------
+        n_items : int
+            Size of the pool, the target included.
+        sample_size : int
+            The fixed sample size; ignored for ladders.
+
+        Returns
+        -------
+        tuple of two ndarrays of int, shape (n_outcomes,)
+            Sample sizes and sampled ranks.
+
+        Examples
+        --------
+        >>> sizes, ranks = tr.Scheme(ladder=(3, 5)).outcomes(1000, 0)
+        >>> sizes.tolist(), ranks.tolist()
+        ([3, 3, 5, 5, 5], [2, 3, 1, 2, 3])
+        """
         stages = self.stages(n_items, sample_size)
         sizes, ranks = [], []
         for low, high, size in _rank_bounds(stages, self.thresholds):
@@ -130,7 +213,31 @@ class Scheme:
         return np.concatenate(sizes), np.concatenate(ranks)
 
     def check(self, n_items: IntArray, sample_size: IntArray, sampled_rank: IntArray) -> None:
-        """Raise InputError at the first outcome that this scheme cannot give."""
+        """Check that the scheme can give these outcomes.
+
+        Parameters
+        ----------
+        n_items : ndarray of int, shape (n,)
+            Sizes of the pools, the target included.
+        sample_size : ndarray of int, shape (n,)
+            Candidates ranked, the target included.
+        sampled_rank : ndarray of int, shape (n,)
+            Ranks of the targets, 1-based.
+
+        Raises
+        ------
+        InputError
+            At the first impossible outcome; the message says what is possible there.
+
+        Examples
+        --------
+        >>> scheme = tr.Scheme(replacement=False, ladder=(100, 200))
+        >>> scheme.check(np.array([3706]), np.array([100]), np.array([2]))
+        >>> scheme.check(np.array([3706]), np.array([100]), np.array([1]))
+        Traceback (most recent call last):
+        ...
+        truerank.errors.InputError: impossible adaptive outcome at row 0: sample_size 100, ...
+        """
         if not self.replacement:
             _checks.within(
                 sample_size,
@@ -175,19 +282,35 @@ def log_probability(
     sample_size: Any,
     sampled_rank: Any,
 ) -> FloatArray:
-    """log P(outcome | global rank) for outcomes of one scheme.
+    """Logarithm of P(outcome | global rank) for outcomes of one scheme.
 
     Parameters
     ----------
-    global_rank
-        Ranks, 1-based, shape (n_ranks,). Real numbers are allowed: the law extends smoothly
-        between whole ranks, which quadrature on a compressed support uses.
-    n_items, sample_size, sampled_rank
-        The outcomes, scalars or of shape (n_outcomes,).
+    scheme : Scheme
+        How the negatives were drawn.
+    global_rank : array-like of float, shape (n_ranks,)
+        Ranks, 1-based. Real numbers are allowed: the law extends smoothly between whole ranks,
+        which quadrature on a compressed support uses.
+    n_items : int or array-like of int, shape (n_outcomes,)
+        Size of the pool, the target included.
+    sample_size : int or array-like of int, shape (n_outcomes,)
+        Candidates ranked, the target included.
+    sampled_rank : int or array-like of int, shape (n_outcomes,)
+        Rank of the target among them, 1-based.
 
     Returns
     -------
-    Array of shape (n_outcomes, n_ranks); -inf where the outcome is impossible.
+    ndarray of float, shape (n_outcomes, n_ranks)
+        Logarithms; -inf where the outcome is impossible.
+
+    Examples
+    --------
+    >>> from truerank.outcomes.schemes import log_probability
+    >>> log_p = log_probability(
+    ...     tr.Scheme(), [1, 500], n_items=1000, sample_size=3, sampled_rank=[1, 2, 3]
+    ... )
+    >>> np.exp(log_p).round(3).T.tolist()
+    [[1.0, 0.0, 0.0], [0.251, 0.5, 0.249]]
     """
     pool, size, rank = np.broadcast_arrays(
         *(
@@ -211,7 +334,7 @@ def log_probability(
 def log_ways(
     scheme: Scheme, n_items: IntArray, sample_size: IntArray, sampled_rank: IntArray
 ) -> FloatArray:
-    """log of the number of draw sequences that end in each outcome, shape (n_outcomes,).
+    """Logarithm of the number of draw sequences that end in each outcome, shape (n_outcomes,).
 
     Hugely negative but finite for sizes off the ladder and ranks with which a user goes on.
 
@@ -242,7 +365,7 @@ def log_sequence(
     sample_size: IntArray,
     sampled_rank: IntArray,
 ) -> FloatArray:
-    """log P(one given sequence of draws with r-1 hits | R), shape (n_outcomes, n_ranks).
+    """Logarithm of P(one given sequence of draws with r-1 hits | R), (n_outcomes, n_ranks).
 
     Impossible outcomes hold hugely negative finite numbers, ready for ``exp``.
     """
