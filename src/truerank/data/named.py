@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from truerank import _checks
-from truerank.data.interactions import Interactions, Split
-from truerank.data.readers import read, read_split, split_file
+from truerank.data.interactions import Interactions, LeaveOut, Split
+from truerank.data.readers import Format, read, read_split, split_file
 from truerank.errors import InputError
 
 _PREPARED = (".parquet", ".csv", ".tsv")  # name.parquet and so on: all interactions, as counted
@@ -19,7 +19,7 @@ class _Raw:
     """A file as its makers publish it, and how the papers' counts come out of it."""
 
     file: str
-    format: str | None = None
+    format: Format | None = None
     min_rating: float | None = None
     min_items: int = 1  # of a user
 
@@ -97,7 +97,7 @@ NAMED: dict[str, _Named] = {
 
 
 def load(
-    name: str, folder: str | os.PathLike[str], *, how: str | None = None, seed: int = 0
+    name: str, folder: str | os.PathLike[str], *, how: LeaveOut | None = None, seed: int = 0
 ) -> Split:
     """A dataset of the papers from a folder, split, with users, items and interactions counted.
 
