@@ -2,117 +2,77 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from truerank._version import __version__
+from truerank import _lazy
+from truerank._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from truerank import (
-        data,
-        designs,
-        estimators,
-        mapping,
-        metrics,
-        models,
-        plot,
-        sampling,
-        scoring,
-        spark,
+    from truerank import data as data
+    from truerank import designs as designs
+    from truerank import estimators as estimators
+    from truerank import mapping as mapping
+    from truerank import metrics as metrics
+    from truerank import models as models
+    from truerank import plot as plot
+    from truerank import report as report
+    from truerank import sampling as sampling
+    from truerank import scoring as scoring
+    from truerank import spark as spark
+    from truerank.errors import InputError as InputError
+    from truerank.evaluation import Evaluation as Evaluation
+    from truerank.evaluation import count as count
+    from truerank.evaluation import evaluate as evaluate
+    from truerank.evaluation import rank as rank
+    from truerank.evaluation.auditing import audit as audit
+    from truerank.inference.comparing.compare import compare as compare
+    from truerank.inference.comparing.comparison import Comparison as Comparison
+    from truerank.inference.estimates import Estimate as Estimate
+    from truerank.inference.estimates import Estimates as Estimates
+    from truerank.inference.estimates import estimate as estimate
+    from truerank.inference.planning.plan import plan as plan
+    from truerank.inference.planning.planned import Plan as Plan
+    from truerank.inference.translating.translate import translate as translate
+    from truerank.inference.translating.translation import Translation as Translation
+    from truerank.metrics import Metric as Metric
+    from truerank.outcomes.counts import RankCounts as RankCounts
+    from truerank.outcomes.paired import PairedCounts as PairedCounts
+    from truerank.outcomes.schemes import Scheme as Scheme
+else:
+    # Public name -> the module that holds it (None: the name is a module).
+    __getattr__, __dir__, __all__ = _lazy.attach(
+        __name__,
+        {
+            "Comparison": "inference.comparing.comparison",
+            "Estimate": "inference.estimates",
+            "Estimates": "inference.estimates",
+            "Evaluation": "evaluation",
+            "InputError": "errors",
+            "Metric": "metrics",
+            "PairedCounts": "outcomes.paired",
+            "Plan": "inference.planning.planned",
+            "RankCounts": "outcomes.counts",
+            "Scheme": "outcomes.schemes",
+            "Translation": "inference.translating.translation",
+            "audit": "evaluation.auditing",
+            "compare": "inference.comparing.compare",
+            "count": "evaluation",
+            "data": None,
+            "designs": None,
+            "estimate": "inference.estimates",
+            "estimators": None,
+            "evaluate": "evaluation",
+            "mapping": None,
+            "metrics": None,
+            "models": None,
+            "plan": "inference.planning.plan",
+            "plot": None,
+            "rank": "evaluation",
+            "report": None,
+            "sampling": None,
+            "scoring": None,
+            "spark": None,
+            "translate": "inference.translating.translate",
+        },
+        loaded=["__version__"],
     )
-    from truerank.errors import InputError
-    from truerank.evaluation import Evaluation, count, evaluate, rank
-    from truerank.evaluation.auditing import audit
-    from truerank.inference.comparing.compare import compare
-    from truerank.inference.comparing.comparison import Comparison
-    from truerank.inference.estimates import Estimate, Estimates, estimate
-    from truerank.inference.planning.plan import plan
-    from truerank.inference.planning.planned import Plan
-    from truerank.inference.translating.translate import translate
-    from truerank.inference.translating.translation import Translation
-    from truerank.metrics import Metric
-    from truerank.outcomes.counts import RankCounts
-    from truerank.outcomes.paired import PairedCounts
-    from truerank.outcomes.schemes import Scheme
-
-# Public name -> the module that holds it (None: the name is a module). Loaded on first use.
-_PUBLIC: dict[str, str | None] = {
-    "Comparison": "inference.comparing.comparison",
-    "Estimate": "inference.estimates",
-    "Estimates": "inference.estimates",
-    "Evaluation": "evaluation",
-    "InputError": "errors",
-    "Metric": "metrics",
-    "PairedCounts": "outcomes.paired",
-    "Plan": "inference.planning.planned",
-    "RankCounts": "outcomes.counts",
-    "Scheme": "outcomes.schemes",
-    "Translation": "inference.translating.translation",
-    "audit": "evaluation.auditing",
-    "compare": "inference.comparing.compare",
-    "count": "evaluation",
-    "data": None,
-    "designs": None,
-    "estimate": "inference.estimates",
-    "estimators": None,
-    "evaluate": "evaluation",
-    "mapping": None,
-    "metrics": None,
-    "models": None,
-    "plan": "inference.planning.plan",
-    "plot": None,
-    "rank": "evaluation",
-    "report": None,
-    "sampling": None,
-    "scoring": None,
-    "spark": None,
-    "translate": "inference.translating.translate",
-}
-
-__all__ = [
-    "Comparison",
-    "Estimate",
-    "Estimates",
-    "Evaluation",
-    "InputError",
-    "Metric",
-    "PairedCounts",
-    "Plan",
-    "RankCounts",
-    "Scheme",
-    "Translation",
-    "__version__",
-    "audit",
-    "compare",
-    "count",
-    "data",
-    "designs",
-    "estimate",
-    "estimators",
-    "evaluate",
-    "mapping",
-    "metrics",
-    "models",
-    "plan",
-    "plot",
-    "rank",
-    "report",
-    "sampling",
-    "scoring",
-    "spark",
-    "translate",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _PUBLIC:
-        raise AttributeError(f"module 'truerank' has no attribute {name!r}")
-    home = _PUBLIC[name]
-    module = importlib.import_module(f"truerank.{home or name}")
-    value = module if home is None else getattr(module, name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -1,8 +1,8 @@
-"""Types of arrays that several rooms share."""
+"""Types that several rooms share: arrays, and the closed sets of strings that options take."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -10,5 +10,13 @@ import numpy.typing as npt
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.floating[Any]]
 
-Ties = Literal["spread", "random", "mid", "optimistic", "pessimistic"]
-Scope = Literal["these-users", "population"]
+# The rank of a target among items of the very same score.
+Ties: TypeAlias = Literal["spread", "random", "mid", "optimistic", "pessimistic"]
+# Who an estimate is about: the users that were evaluated, or those that they are a sample of.
+Scope: TypeAlias = Literal["these-users", "population"]
+# How a metric is read off an estimated distribution of ranks.
+PlugIn: TypeAlias = Literal["plain", "posterior"]
+# The grid of ranks that a distribution lives on.
+SupportName: TypeAlias = Literal["auto", "full"]
+# How several targets of one user are weighted.
+TargetWeighting: TypeAlias = Literal["recall", "ndcg", "precision"]

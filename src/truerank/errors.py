@@ -2,26 +2,100 @@
 
 from __future__ import annotations
 
+__all__ = [
+    "AssumptionWarning",
+    "ConvergenceWarning",
+    "InputError",
+    "MissingExtraError",
+    "TruerankError",
+    "TruerankWarning",
+]
+
 
 class TruerankError(Exception):
-    """Base of every error that truerank raises on purpose."""
+    """Base of every error that truerank raises on purpose.
+
+    Examples
+    --------
+    >>> from truerank.errors import TruerankError
+    >>> try:
+    ...     tr.metrics.parse("recal@10")
+    ... except TruerankError as error:
+    ...     print(error)
+    unknown metric 'recal'; did you mean 'recall'? (known: recall, precision, ...)
+    """
 
 
 class InputError(TruerankError, ValueError):
-    """The input cannot be used as given; the message names the thing, its value and its bound."""
+    """The input cannot be used as given; the message names the thing, its value and its bound.
+
+    It is a ValueError too.
+
+    Examples
+    --------
+    >>> tr.RankCounts.from_ranks([0, 3], num_negatives=99, n_items=3706)
+    Traceback (most recent call last):
+    ...
+    truerank.errors.InputError: sampled_rank is 0 at row 0: these look like 0-based ranks; ...
+    """
 
 
 class MissingExtraError(TruerankError, ImportError):
-    """An optional dependency is not installed; the message names the extra that brings it."""
+    """An optional dependency is not installed; the message names the extra that brings it.
+
+    It is an ImportError too.
+
+    Examples
+    --------
+    >>> from truerank.errors import MissingExtraError
+    >>> issubclass(MissingExtraError, ImportError)
+    True
+    """
 
 
 class TruerankWarning(UserWarning):
-    """Base of every warning that truerank gives."""
+    """Base of every warning that truerank gives.
+
+    Examples
+    --------
+    Turn all of them into errors:
+
+    >>> import warnings
+    >>> from truerank.errors import TruerankWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", TruerankWarning)
+    ...     counts = tr.RankCounts.from_ranks([1, 3], num_negatives=9, n_items=3706)
+    """
 
 
 class AssumptionWarning(TruerankWarning):
-    """Something was assumed that changes the numbers; the message says how to state it."""
+    """Something was assumed that changes the numbers; the message says how to state it.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as given:
+    ...     warnings.simplefilter("always")
+    ...     counts = tr.RankCounts.from_ranks([1, 3], num_negatives=99, n_items=500)
+    >>> given[0].category.__name__
+    'AssumptionWarning'
+    """
 
 
 class ConvergenceWarning(TruerankWarning):
-    """A fit stopped before it converged."""
+    """A fit stopped before it converged; its numbers may be off.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> counts = tr.RankCounts.from_ranks([1, 3, 9], num_negatives=9, n_items=3706)
+    >>> with warnings.catch_warnings(record=True) as given:
+    ...     warnings.simplefilter("always")
+    ...     fit = tr.mapping.fit_beta(counts, steps=1)
+    >>> given[0].category.__name__
+    'ConvergenceWarning'
+    """
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,6 +1,7 @@
 """Mapping functions f(k): sampled recall@k is about global recall@f(k) (LJ20 section 3).
 
-All take sampled cut-offs ``k`` (1..sample_size) and return global ones, real except for `bound`.
+All take sampled cut-offs ``k`` (1 to sample_size) and return global ones, which are whole numbers
+for `bound` only.
 """
 
 from __future__ import annotations
@@ -16,18 +17,62 @@ from truerank import _checks
 from truerank._types import FloatArray
 from truerank.errors import ConvergenceWarning, InputError
 
+__all__ = ["NAMES", "USUAL", "BetaFit", "beta", "bound", "fit_beta", "get", "linear"]
+
 NAMES = ("linear", "bound", "beta(a)", "beta@P")
 USUAL = ("linear", "bound", "beta(0.5)", "beta(1)")  # those that need no ranks to be fitted to
 
 
 def linear(k: Any, *, n_items: Any, sample_size: Any) -> FloatArray:
-    """f(k) = (k-1)(N-1)/(n-1) + 1, from the expected sampled rank (LJ20 eq. 9)."""
+    """Global cut-offs from the expected sampled rank: (k-1)(N-1)/(n-1) + 1 (LJ20 eq. 9).
+
+    Parameters
+    ----------
+    k : int or array-like of int
+        Cut-offs of the sampled recall, 1 to ``sample_size``.
+    n_items : int or array-like of int
+        Size of the pool, the target included.
+    sample_size : int or array-like of int
+        Candidates ranked, the target included.
+
+    Returns
+    -------
+    ndarray of float
+        f(k), 1 to ``n_items``.
+
+    Examples
+    --------
+    >>> tr.mapping.linear([1, 2, 10], n_items=3706, sample_size=100).round(1).tolist()
+    [1.0, 38.4, 337.8]
+    """
     k, n_items, sample_size = _arguments(k, n_items, sample_size)
     return np.asarray((k - 1.0) * (n_items - 1.0) / (sample_size - 1.0) + 1.0)
 
 
 def bound(k: Any, *, n_items: Any, sample_size: Any) -> FloatArray:
-    """f(k) = floor((k-1/2)(N-1)/(n-1) + 1/2), midway between Hoeffding's bounds (LJ20 eq. 13)."""
+    """Global cut-offs midway between Hoeffding's bounds (LJ20 eq. 13).
+
+    f(k) = floor((k - 1/2)(N-1)/(n-1) + 1/2).
+
+    Parameters
+    ----------
+    k : int or array-like of int
+        Cut-offs of the sampled recall, 1 to ``sample_size``.
+    n_items : int or array-like of int
+        Size of the pool, the target included.
+    sample_size : int or array-like of int
+        Candidates ranked, the target included.
+
+    Returns
+    -------
+    ndarray of float
+        f(k), whole numbers.
+
+    Examples
+    --------
+    >>> tr.mapping.bound([1, 2, 10], n_items=3706, sample_size=100).tolist()
+    [19.0, 56.0, 356.0]
+    """
     k, n_items, sample_size = _arguments(k, n_items, sample_size)
     # In halves, so that whole numbers stay whole: ((2k-1)(N-1) + (n-1)) / (2(n-1)).
     top = (2.0 * k - 1.0) * (n_items - 1.0) + (sample_size - 1.0)
@@ -35,10 +80,31 @@ def bound(k: Any, *, n_items: Any, sample_size: Any) -> FloatArray:
 
 
 def beta(k: Any, *, n_items: Any, sample_size: Any, a: float) -> FloatArray:
-    """f(k) for global ranks distributed as Beta(a, 1) (LJ20 eq. 15 to 17).
+    """Global cut-offs for global ranks distributed as Beta(a, 1) (LJ20 eq. 15 to 17).
 
     The recurrence telescopes: ((f(k)-1)/(N-1))^a = G(n) G(k+a) / (G(n+a) G(k)), G the gamma
     function, hence f(n) = N for every a.
+
+    Parameters
+    ----------
+    k : int or array-like of int
+        Cut-offs of the sampled recall, 1 to ``sample_size``.
+    n_items : int or array-like of int
+        Size of the pool, the target included.
+    sample_size : int or array-like of int
+        Candidates ranked, the target included.
+    a : float
+        The exponent, above 0; 1 for uniform ranks, smaller for better models.
+
+    Returns
+    -------
+    ndarray of float
+        f(k), up to ``n_items``.
+
+    Examples
+    --------
+    >>> tr.mapping.beta([1, 2, 10], n_items=3706, sample_size=100, a=0.5).round(1).tolist()
+    [30.2, 66.6, 363.3]
     """
     from scipy.special import gammaln
 
@@ -50,7 +116,22 @@ def beta(k: Any, *, n_items: Any, sample_size: Any, a: float) -> FloatArray:
 
 @dataclass(frozen=True)
 class BetaFit:
-    """The exponent of beta@P, and whether the fixed-point iteration converged."""
+    """The exponent of beta@P, and whether the fixed-point iteration converged.
+
+    Attributes
+    ----------
+    a : float
+        The exponent.
+    converged : bool
+        Whether the last step changed it by less than the tolerance.
+    n_iter : int
+        Number of steps.
+
+    Examples
+    --------
+    >>> tr.mapping.BetaFit(a=0.4, converged=True, n_iter=12).converged
+    True
+    """
 
     a: float
     converged: bool
@@ -60,9 +141,42 @@ class BetaFit:
 def fit_beta(
     counts: Any, *, start: float = 0.5, tolerance: float = 1e-9, steps: int = 200
 ) -> BetaFit:
-    """The exponent ``a`` of beta@P: LJ20 eq. 19 iterated to its fixed point.
+    """Fit the exponent of beta@P to sampled ranks: LJ20 eq. 19, iterated to its fixed point.
 
     a <- -M / sum_u ln((f(r_u; a) - 1)/(N - 1)), M users with sampled ranks r_u.
+
+    Parameters
+    ----------
+    counts : RankCounts
+        Counts of samples of a fixed size.
+    start : float
+        Where the iteration begins, above 0.
+    tolerance : float
+        Relative change at which it ends.
+    steps : int
+        At most so many steps.
+
+    Returns
+    -------
+    BetaFit
+        The exponent, and whether the iteration converged.
+
+    Raises
+    ------
+    InputError
+        If the counts are adaptive, or every target is ranked last.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the steps did not suffice.
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_ranks([1, 1, 3, 20], num_negatives=99, n_items=3706)
+    >>> fit = tr.mapping.fit_beta(counts)
+    >>> round(fit.a, 3), fit.converged
+    (0.263, True)
     """
     import warnings
 
@@ -85,7 +199,31 @@ def fit_beta(
 
 
 def get(name: str, counts: Any = None) -> Callable[..., FloatArray]:
-    """A mapping by name: linear, bound, beta(0.5) (any exponent), beta@P fitted to ``counts``."""
+    """A mapping by its name.
+
+    Parameters
+    ----------
+    name : str
+        ``"linear"``, ``"bound"``, ``"beta(0.5)"`` with any exponent, or ``"beta@P"``.
+    counts : RankCounts, optional
+        Sampled ranks to fit beta@P to; the other mappings do not need them.
+
+    Returns
+    -------
+    callable
+        f(k, *, n_items, sample_size), as :func:`linear`.
+
+    Raises
+    ------
+    InputError
+        If the name is unknown, or beta@P is asked for without counts.
+
+    Examples
+    --------
+    >>> f = tr.mapping.get("beta(1)")
+    >>> f(10, n_items=3706, sample_size=100).round(1).item()
+    371.5
+    """
     tidy = str(name).strip().lower()
     if tidy == "linear":
         return linear
@@ -137,3 +275,7 @@ def _numbers(values: Any, name: str, *, low: int) -> FloatArray:
     array = _checks.whole_numbers(values, name)
     _checks.within(array, name, low=low, high=np.inf, because=f"it must be at least {low}")
     return array.astype(np.float64)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,7 +1,7 @@
-"""Metrics as gains over ranks: ``"recall@10"`` is 1 at ranks 1..10 and 0 beyond.
+"""Metrics as gains over ranks: ``"recall@10"`` is 1 at ranks 1 to 10 and 0 beyond.
 
-Every metric of SPEC form is mean over users of F(rank) [rank <= k]; a metric here is that F with
-its cut-off. ``n_items`` enters only where the gain depends on the pool (auc).
+Every metric here is a mean over users of F(rank) [rank <= k]: the gain F with its cut-off. The
+size of the pool enters only where the gain depends on it (auc).
 """
 
 from __future__ import annotations
@@ -17,17 +17,42 @@ from truerank import _checks
 from truerank._types import FloatArray
 from truerank.errors import InputError
 
+__all__ = ["NAMES", "Metric", "key", "parse", "share"]
+
 GainFunction: TypeAlias = Callable[[FloatArray], Any]
 MetricLike: TypeAlias = "str | Metric"
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric: a gain for each rank (1-based), up to the cut-off ``k`` if there is one.
+    """A metric: a gain for each rank, up to the cut-off ``k`` if there is one.
 
-    ``Metric("my-gain", function=lambda rank: np.exp(-rank / 5), k=20)`` defines one of your own:
-    the function takes an array of ranks and returns their gains. On a compressed support it is
-    read between whole ranks too, so let it be smooth or use ``support="full"``.
+    Parameters
+    ----------
+    name : str
+        One of :data:`NAMES` or an alias (``hr``, ``mrr``, ...), in any case; any name if there is a
+        ``function``.
+    k : int, optional
+        The cut-off: ranks beyond it have no gain.
+    function : callable, optional
+        The gain of a metric of your own: takes an array of ranks (1-based) and returns their
+        gains. On a compressed support it is also read between whole ranks, so let it be smooth or
+        estimate with ``support="full"``.
+
+    Raises
+    ------
+    InputError
+        If the name is unknown (with the nearest known one), or ``precision`` has no cut-off.
+
+    Examples
+    --------
+    >>> tr.Metric("HR", 10).key
+    'recall@10'
+    >>> tr.Metric("ndcg", 10).gain([1, 3, 11], 1000).tolist()
+    [1.0, 0.5, 0.0]
+    >>> fading = tr.Metric("fading", 20, lambda rank: np.exp(-rank / 5))
+    >>> fading.gain([5.0], 1000).round(3).tolist()
+    [0.368]
     """
 
     name: str
@@ -47,22 +72,63 @@ class Metric:
 
     @property
     def key(self) -> str:
-        """How the metric is printed and looked up: ``recall@10``."""
+        """The name with the cut-off, by which results are looked up.
+
+        Examples
+        --------
+        >>> tr.Metric("mrr", 5).key, tr.Metric("auc").key
+        ('ap@5', 'auc')
+        """
         return self.name if self.k is None else f"{self.name}@{self.k}"
 
     @property
     def depends_on_pool(self) -> bool:
-        """Whether the gain at a rank differs between pool sizes."""
+        """Whether the gain at a rank differs between pool sizes.
+
+        Examples
+        --------
+        >>> tr.Metric("auc").depends_on_pool, tr.Metric("recall", 10).depends_on_pool
+        (True, False)
+        """
         return self.function is None and self.name == "auc"
 
     def gain(self, rank: Any, n_items: Any) -> FloatArray:
-        """Gain at each rank of a pool of ``n_items``; the arguments broadcast."""
+        """The gain of each rank; the arguments broadcast.
+
+        Parameters
+        ----------
+        rank : float or array-like of float
+            Global ranks, 1-based.
+        n_items : int or array-like of int
+            Size of the pool, the target included.
+
+        Returns
+        -------
+        ndarray of float
+            Gains, at most :meth:`best`; 0 beyond the cut-off.
+
+        Examples
+        --------
+        >>> tr.Metric("auc").gain([1, 501, 1001], 1001).tolist()
+        [1.0, 0.5, 0.0]
+        """
         rank = np.asarray(rank, dtype=np.float64)
         gain = self._whole_gain(rank, n_items) * self._scale
         return gain if self.k is None else np.where(rank <= self.k, gain, 0.0)
 
     def best(self) -> float:
-        """The largest value the metric can take: its gain at rank 1."""
+        """The largest value that the metric can take: its gain at rank 1.
+
+        Returns
+        -------
+        float
+            1 for all built-in metrics but ``precision@k``, where it is 1/k.
+
+        Examples
+        --------
+        >>> tr.Metric("recall", 10).best(), tr.Metric("precision", 10).best()
+        (1.0, 0.1)
+        """
         return self._scale if self.function is None else float(self.gain([1.0], 2.0)[0])
 
     @property
@@ -114,9 +180,29 @@ NAMES = tuple(_GAINS)
 def parse(
     metrics: MetricLike | Iterable[MetricLike], *, k: int | Iterable[int] | None = None
 ) -> tuple[Metric, ...]:
-    """Metrics from names such as ``"recall@10"``, ``"ndcg@1,5,10"`` or Metric objects.
+    """Metrics from their names, each once.
 
-    ``k`` (an int or several) is the cut-off of the names that carry none.
+    Parameters
+    ----------
+    metrics : str, Metric, or iterable of them
+        Names such as ``"recall@10"`` or ``"ndcg@1,5,10"``, or Metric objects.
+    k : int or iterable of int, optional
+        The cut-off, or several, of the names that carry none.
+
+    Returns
+    -------
+    tuple of Metric
+        In the order given.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown (with the nearest known one) or a cut-off is no whole number above 0.
+
+    Examples
+    --------
+    >>> [metric.key for metric in tr.metrics.parse(["hr", "ndcg@20"], k=[5, 10])]
+    ['recall@5', 'recall@10', 'ndcg@20']
     """
     if isinstance(metrics, (str, Metric)) or not isinstance(metrics, Iterable):
         metrics = [metrics]
@@ -133,7 +219,25 @@ def parse(
 
 
 def share(above: int, upto: int) -> Metric:
-    """The share of users whose rank is greater than ``above`` and at most ``upto``."""
+    """The share of users whose target ranks from ``above`` + 1 to ``upto``, as a metric.
+
+    Parameters
+    ----------
+    above : int
+        The last rank that does not count, at least 0.
+    upto : int
+        The last rank that counts.
+
+    Returns
+    -------
+    Metric
+        With gain 1 at ranks ``above`` + 1 to ``upto``.
+
+    Examples
+    --------
+    >>> tr.metrics.share(10, 50).gain([10, 11, 50, 51], 1000).tolist()
+    [0.0, 1.0, 1.0, 0.0]
+    """
     above = _checks.integer(above, "above", low=0)
     upto = _checks.integer(upto, "upto", low=above + 1, why="more than above")
     return Metric(f"rank>{above}", upto, lambda rank: (rank > above).astype(np.float64))
@@ -142,7 +246,7 @@ def share(above: int, upto: int) -> Metric:
 def total_gains(
     metrics: Iterable[Metric], rank: Any, n_items: Any, weight: FloatArray
 ) -> dict[str, float]:
-    """sum of weight * gain(rank) of every metric, by key: one pass for all cut-offs of a name."""
+    """Sum of weight * gain(rank) of every metric, by key: one pass for all cut-offs of a name."""
     wanted = list(metrics)
     rank = np.asarray(rank, dtype=np.float64)
     order = np.argsort(rank, kind="stable")
@@ -160,7 +264,23 @@ def total_gains(
 
 
 def key(metric: MetricLike) -> str:
-    """The canonical spelling of one metric: ``HR@10`` is ``recall@10``."""
+    """The canonical spelling of a metric, by which results are looked up.
+
+    Parameters
+    ----------
+    metric : str or Metric
+        As anybody spells it; it is not checked.
+
+    Returns
+    -------
+    str
+        The key.
+
+    Examples
+    --------
+    >>> tr.metrics.key("HR@10")
+    'recall@10'
+    """
     if isinstance(metric, Metric):
         return metric.key
     name, at, cut = str(metric).partition("@")
@@ -205,3 +325,7 @@ def _canonical(name: str) -> str:
     if resolved not in _GAINS:
         raise _checks.unknown("metric", name, [*NAMES, *_ALIASES])
     return resolved
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

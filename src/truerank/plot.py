@@ -19,6 +19,8 @@ from truerank.inference.planning.frontier import DESIGNS, Frontier
 from truerank.inference.planning.frontier import frontier as find_frontier
 from truerank.metrics import MetricLike
 
+__all__ = ["comparison", "frontier", "mapping", "rank_distribution", "recall_curve"]
+
 # Okabe and Ito (2008), without the yellow, which is too light for lines on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 LINES = ("-", "--", "-.", ":")
@@ -213,3 +215,7 @@ def _finish(ax: Any) -> Any:
     if any(ax.get_legend_handles_labels()[1]):
         ax.legend(frameon=False)
     return ax
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -15,11 +15,11 @@ def data() -> synthetic.Catalogue:
 
 
 @pytest.fixture(scope="module")
-def models(data: synthetic.Catalogue) -> dict[str, synthetic.Model]:
+def models(data: synthetic.Catalogue) -> dict[str, synthetic.SyntheticModel]:
     return {model.name: model for model in synthetic.models(data, seed=1)}
 
 
-def rank_by_loop(model: synthetic.Model, user: int, target: int, others: Any) -> int:
+def rank_by_loop(model: synthetic.SyntheticModel, user: int, target: int, others: Any) -> int:
     """One more than the number of other items that score above the target."""
     score = [float(model.user_factors[user] @ item) for item in model.item_factors]
     return 1 + sum(score[item] > score[target] for item in others if item != target)
@@ -33,7 +33,7 @@ def test_shapes(data: synthetic.Catalogue) -> None:
 
 
 def test_exact_ranks_equal_a_loop(
-    data: synthetic.Catalogue, models: dict[str, synthetic.Model]
+    data: synthetic.Catalogue, models: dict[str, synthetic.SyntheticModel]
 ) -> None:
     users = [0, 1, 511, 512, 699]  # on both sides of a block's edge
     for model in models.values():
@@ -43,7 +43,7 @@ def test_exact_ranks_equal_a_loop(
 
 
 def test_sampled_ranks_equal_a_loop(
-    data: synthetic.Catalogue, models: dict[str, synthetic.Model]
+    data: synthetic.Catalogue, models: dict[str, synthetic.SyntheticModel]
 ) -> None:
     drawn = synthetic.negatives(data, num_negatives=20, seed=2)
     users = [0, 1, 511, 512, 699]
@@ -54,7 +54,7 @@ def test_sampled_ranks_equal_a_loop(
 
 
 def test_all_items_sampled_give_the_exact_rank(
-    data: synthetic.Catalogue, models: dict[str, synthetic.Model]
+    data: synthetic.Catalogue, models: dict[str, synthetic.SyntheticModel]
 ) -> None:
     drawn = synthetic.negatives(data, num_negatives=299)
     for model in models.values():

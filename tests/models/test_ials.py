@@ -35,17 +35,17 @@ def gradient(model: IALS, train: np.ndarray, users: np.ndarray, items: np.ndarra
 def test_a_half_step_ends_where_the_gradient_vanishes(small, monkeypatch, block):
     monkeypatch.setattr(ials, "_BLOCK", block)
     items = np.random.default_rng(0).standard_normal((25, 5))
-    users = MODEL.half_step(sparse.csr_array(small), items)
+    users = MODEL._half_step(sparse.csr_array(small), items)
     np.testing.assert_allclose(gradient(MODEL, small, users, items), 0.0, atol=1e-10)
     assert (users[3] == 0).all()  # nothing had, nothing known
-    items = MODEL.half_step(sparse.csr_array(small.T), users)
+    items = MODEL._half_step(sparse.csr_array(small.T), users)
     np.testing.assert_allclose(gradient(MODEL, small.T, items, users), 0.0, atol=1e-10)
 
 
 def test_half_step_by_hand():
     # One dimension, items 1 and 2; the user had the second: (alpha 5 + 4 + lambda) v = 2.
     model = IALS(dimensions=1, regularisation=3.0, unobserved_weight=0.2)
-    found = model.half_step(sparse.csr_array([[0.0, 1.0]]), np.array([[1.0], [2.0]]))
+    found = model._half_step(sparse.csr_array([[0.0, 1.0]]), np.array([[1.0], [2.0]]))
     assert found == pytest.approx(np.array([[2 / 8]]))
 
 

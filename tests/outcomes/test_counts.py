@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 
 from truerank import InputError, RankCounts
 from truerank.errors import AssumptionWarning
-from truerank.outcomes.counts import FORMAT_VERSION, is_saved
+from truerank.outcomes._saving import FORMAT_VERSION
+from truerank.outcomes.counts import is_saved
 from truerank.outcomes.schemes import Scheme
 
 # -- helpers --------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from truerank import _checks
-from truerank.data.interactions import Interactions, Split
-from truerank.data.readers import read, read_split, split_file
+from truerank.data.interactions import Interactions, LeaveOut, Split
+from truerank.data.readers import Format, read, read_split, split_file
 from truerank.errors import InputError
 
 _PREPARED = (".parquet", ".csv", ".tsv")  # name.parquet and so on: all interactions, as counted
@@ -34,7 +34,7 @@ class _Raw:
     """
 
     file: str
-    format: str | None = None
+    format: Format | None = None
     min_rating: float | None = None
     min_items: int = 1
 
@@ -127,7 +127,7 @@ NAMED: dict[str, Dataset] = {
 
 
 def load(
-    name: str, folder: str | os.PathLike[str], *, how: str | None = None, seed: int = 0
+    name: str, folder: str | os.PathLike[str], *, how: LeaveOut | None = None, seed: int = 0
 ) -> Split:
     """Read a dataset of the papers from a folder, check its size, and split it.
 

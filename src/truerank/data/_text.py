@@ -61,7 +61,7 @@ def format_of(path: Path) -> str:
 
 
 def lists(path: Path, *, counted: bool) -> Any:
-    """One line a user: ``user item item ...``, or ``count item item ...`` with users by line."""
+    """One line per user: ``user item item ...``, or ``count item item ...`` with users by line."""
     import pyarrow as pa
 
     users: list[str] = []
@@ -85,7 +85,7 @@ def lists(path: Path, *, counted: bool) -> Any:
 
 
 def delimited(path: Path, kind: str, columns: Columns) -> Any:
-    """A table with one interaction a line, as Arrow, with the columns that play a role only."""
+    """A table with one interaction per line, as Arrow, with the columns that play a role only."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 

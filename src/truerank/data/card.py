@@ -16,13 +16,33 @@ class Card:
 
     Attributes
     ----------
-    n_interactions, n_pairs
-        Rows, and distinct pairs of user and item among them.
-    per_user, per_item
-        Smallest, lower quartile, median, upper quartile and largest number of rows of a user and
-        of an item.
-    n_test
+    name : str
+        Name of the dataset.
+    n_interactions : int
+        Number of rows.
+    n_pairs : int
+        Number of distinct pairs of user and item.
+    n_users : int
+        Number of distinct users.
+    n_items : int
+        Number of distinct items.
+    per_user : tuple of float
+        Minimum, quartiles and maximum of the number of rows per user.
+    per_item : tuple of float
+        Minimum, quartiles and maximum of the number of rows per item.
+    n_test : int or None
         Held-out rows among the interactions, if a split was described.
+
+    Examples
+    --------
+    >>> tr.data.Interactions([1, 1, 2, 2], ["a", "b", "a", "c"]).card()
+    interactions
+      users          2
+      items          3
+      interactions   4
+      sparsity       33.33%
+      per user       2  2  2  2  2   (min, quartiles, max)
+      per item       1  1  1  1.5  2   (min, quartiles, max)
     """
 
     name: str
@@ -36,13 +56,35 @@ class Card:
 
     @property
     def sparsity(self) -> float:
-        """Share of the pairs of a user and an item that do not occur."""
+        """Share of all pairs of a user and an item that do not occur.
+
+        Examples
+        --------
+        >>> round(tr.data.Interactions([1, 1, 2], ["a", "b", "a"]).card().sparsity, 2)
+        0.25
+        """
         cells = self.n_users * self.n_items
         return 1.0 - self.n_pairs / cells if cells else float("nan")
 
     @staticmethod
     def quantiles(counts: Any) -> tuple[float, ...]:
-        """Minimum, quartiles and maximum of ``counts``; none of nothing."""
+        """Minimum, quartiles and maximum of numbers.
+
+        Parameters
+        ----------
+        counts : array-like of float
+            The numbers.
+
+        Returns
+        -------
+        tuple of float
+            Five numbers; none if there are none.
+
+        Examples
+        --------
+        >>> tr.data.Card.quantiles([1, 2, 3, 4, 5])
+        (1.0, 2.0, 3.0, 4.0, 5.0)
+        """
         if not len(counts):
             return ()
         return tuple(float(value) for value in np.quantile(counts, _SHARES))

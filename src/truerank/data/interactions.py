@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,20 +18,35 @@ from truerank.data.card import Card
 from truerank.errors import InputError
 from truerank.outcomes import tables
 
+LeaveOut: TypeAlias = Literal["last", "random"]
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Interactions:
-    """User-item pairs, one a row. A table to every library that speaks Arrow, and to ours.
+    """Who interacted with what and when, one pair of user and item per row.
 
-    Attributes
+    Every library that reads Arrow takes it as a table, and so does every function of truerank that
+    takes test or training data.
+
+    Parameters
     ----------
-    user_id, item_id
-        Whole numbers (int64) or strings, shape (n_rows,).
-    timestamp
-        Larger is later, int64 or float64, shape (n_rows,); None if not known. Dates are held as
-        microseconds since 1970.
-    name
-        For cards and messages.
+    user_id : array-like of int or str, shape (n_rows,)
+        The user of each row.
+    item_id : array-like of int or str, shape (n_rows,)
+        The item of each row.
+    timestamp : array-like of int, float or datetime64, shape (n_rows,), optional
+        When; larger is later. Dates are held as microseconds since 1970.
+    name : str
+        Name of the dataset, for cards and messages.
+
+    Examples
+    --------
+    >>> data = tr.data.Interactions([1, 1, 2, 2], ["a", "b", "a", "c"], [10, 20, 10, 30])
+    >>> data
+    Interactions(interactions: 4 rows of 2 users and 3 items, with timestamps)
+    >>> train, test = data.leave_one_out()
+    >>> test.item_id.tolist()
+    ['b', 'c']
     """
 
     user_id: npt.NDArray[Any]
@@ -77,28 +92,63 @@ class Interactions:
 
     @property
     def user_ids(self) -> npt.NDArray[Any]:
-        """The distinct user ids, in order."""
+        """The distinct user ids, in order.
+
+        Examples
+        --------
+        >>> tr.data.Interactions([1, 1, 2, 2], ["a", "b", "a", "c"]).user_ids.tolist()
+        [1, 2]
+        """
         return self._users[0]
 
     @property
     def item_ids(self) -> npt.NDArray[Any]:
-        """The distinct item ids, in order."""
+        """The distinct item ids, in order.
+
+        Examples
+        --------
+        >>> tr.data.Interactions([1, 1, 2, 2], ["a", "b", "a", "c"]).item_ids.tolist()
+        ['a', 'b', 'c']
+        """
         return self._items[0]
 
     @property
     def n_users(self) -> int:
-        """Number of distinct users."""
+        """Number of distinct users.
+
+        Examples
+        --------
+        >>> tr.data.Interactions([1, 1, 2, 2], ["a", "b", "a", "c"]).n_users
+        2
+        """
         return int(self.user_ids.size)
 
     @property
     def n_items(self) -> int:
-        """Number of distinct items."""
+        """Number of distinct items.
+
+        Examples
+        --------
+        >>> tr.data.Interactions([1, 1, 2, 2], ["a", "b", "a", "c"]).n_items
+        3
+        """
         return int(self.item_ids.size)
 
     # --- other forms --------------------------------------------------------------------------
 
     def to_arrow(self) -> Any:
-        """A pyarrow table of ``user_id``, ``item_id`` and, if known, ``timestamp``."""
+        """The rows as a pyarrow table.
+
+        Returns
+        -------
+        pyarrow.Table
+            Columns ``user_id``, ``item_id`` and, if known, ``timestamp``.
+
+        Examples
+        --------
+        >>> tr.data.Interactions([1, 1], ["a", "b"]).to_arrow().to_pydict()
+        {'user_id': [1, 1], 'item_id': ['a', 'b']}
+        """
         import pyarrow as pa
 
         columns = {"user_id": pa.array(self.user_id), "item_id": pa.array(self.item_id)}
@@ -111,11 +161,36 @@ class Interactions:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def to_pandas(self) -> Any:
-        """A pandas data frame with the same columns."""
+        """The rows as a pandas DataFrame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the columns of :meth:`to_arrow`.
+
+        Examples
+        --------
+        >>> tr.data.Interactions([1, 1], ["a", "b"]).to_pandas()
+           user_id item_id
+        0        1       a
+        1        1       b
+        """
         return self.to_arrow().to_pandas()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a Parquet file, which `read` gives back."""
+        """Write a Parquet file, which :func:`read` reads.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to write.
+
+        Examples
+        --------
+        >>> tr.data.Interactions([1, 2], ["a", "b"]).save("data.parquet")
+        >>> tr.data.read("data.parquet")
+        Interactions(data: 2 rows of 2 users and 2 items)
+        """
         import pyarrow.parquet as pq
 
         with tables.replacing(path) as temporary:
@@ -124,30 +199,75 @@ class Interactions:
     # --- smaller ones -------------------------------------------------------------------------
 
     def take(self, rows: Any) -> Interactions:
-        """Some rows only: a mask or row numbers."""
+        """Some of the rows.
+
+        Parameters
+        ----------
+        rows : array-like of bool or int, or slice
+            A mask of shape (n_rows,), or row numbers.
+
+        Returns
+        -------
+        Interactions
+            These rows, under the same name.
+
+        Examples
+        --------
+        >>> tr.data.Interactions([1, 1, 2], ["a", "b", "a"]).take([0, 2]).user_id.tolist()
+        [1, 2]
+        """
         times = None if self.timestamp is None else self.timestamp[rows]
         return replace(
             self, user_id=self.user_id[rows], item_id=self.item_id[rows], timestamp=times
         )
 
     def distinct(self) -> Interactions:
-        """Each pair of user and item once, at its earliest time, in the order of the rows."""
+        """Each pair of user and item once, at its earliest time, in the order of the rows.
+
+        Returns
+        -------
+        Interactions
+            Without repeated pairs.
+
+        Examples
+        --------
+        >>> data = tr.data.Interactions([1, 1, 1], ["a", "a", "b"], [20, 10, 30])
+        >>> data.distinct().timestamp.tolist()
+        [10, 30]
+        """
         users, items = self._users[1], self._items[1]
         times = np.zeros(len(self)) if self.timestamp is None else self.timestamp
         order = np.lexsort([times, items, users])  # stable: of equal times the first row
         return self.take(np.sort(order[_first(users[order], items[order])]))
 
     def k_core(self, k: int, *, items: int | None = None) -> Interactions:
-        """Only users and items with at least ``k`` partners each, among those that stay.
+        """Only users with at least ``k`` items and items with at least ``k`` users.
 
-        Users and items with fewer go, which takes partners from others, and so on until nobody
-        has to go: the largest set of rows with that property. A pair that occurs several times is
-        one partner.
+        Removing users takes partners from items and the other way round; it is repeated until all
+        who are left have enough. A pair that occurs several times counts once.
 
         Parameters
         ----------
-        items
+        k : int
+            The least number of items per user, and of users per item.
+        items : int, optional
             Another bound for items; ``items=1`` filters users only.
+
+        Returns
+        -------
+        Interactions
+            The largest set of rows with that property.
+
+        Raises
+        ------
+        InputError
+            If nothing is left.
+
+        Examples
+        --------
+        >>> data = tr.data.Interactions([1, 1, 2, 2, 3], ["a", "b", "a", "b", "c"])
+        >>> data.k_core(2)
+        Interactions(interactions: 4 rows of 2 users and 2 items)
         """
         least = (
             _checks.integer(k, "k", low=1),
@@ -173,17 +293,35 @@ class Interactions:
             )
         return self.take(stays[0][codes[0]] & stays[1][codes[1]])
 
-    def leave_one_out(self, how: str = "last", *, seed: int = 0) -> Split:
-        """Hold out one row of every user who has two or more; users with a single one keep it.
+    def leave_one_out(self, how: LeaveOut = "last", *, seed: int = 0) -> Split:
+        """Hold out one row of every user who has two or more.
 
-        What is held out depends on the user's own rows and the seed only: not on the order of the
-        rows, nor on other users.
+        Users with a single row keep it in training. What is held out depends on the user's own rows
+        and the seed only, not on the order of the rows or on other users.
 
         Parameters
         ----------
-        how
-            ``"last"``: the latest by time; among equal times one at random, by the seed.
-            ``"random"``: any row, by the seed.
+        how : {"last", "random"}
+            The latest row by time (among equal times one at random), or a row at random.
+        seed : int
+            Seed of all random choices.
+
+        Returns
+        -------
+        Split
+            Training and held-out rows.
+
+        Raises
+        ------
+        InputError
+            If there are no timestamps for ``"last"``, pairs that occur several times, or no user
+            with two rows.
+
+        Examples
+        --------
+        >>> data = tr.data.Interactions([1, 1, 2, 2], ["a", "b", "a", "c"], [10, 20, 10, 30])
+        >>> data.leave_one_out().test.item_id.tolist()
+        ['b', 'c']
         """
         if how not in ("last", "random"):
             raise _checks.unknown("way to leave one out", how, ("last", "random"))
@@ -216,7 +354,18 @@ class Interactions:
         )
 
     def card(self) -> Card:
-        """Size, sparsity and how the interactions are spread; print it."""
+        """Size, sparsity and how the interactions are spread.
+
+        Returns
+        -------
+        Card
+            Print it for a table.
+
+        Examples
+        --------
+        >>> tr.data.Interactions([1, 1, 2], ["a", "b", "a"]).card().n_pairs
+        3
+        """
         pairs = _mask_first(self._users[1], self._items[1])
         return Card(
             name=self.name,
@@ -231,7 +380,23 @@ class Interactions:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Split:
-    """Training and held-out interactions; ``train, test = split`` works too."""
+    """Training and held-out interactions; ``train, test = split`` works too.
+
+    Parameters
+    ----------
+    train : Interactions
+        What models learn from.
+    test : Interactions
+        What they are evaluated on.
+    name : str
+        Name of the dataset.
+
+    Examples
+    --------
+    >>> data = tr.data.Interactions([1, 1, 2, 2], ["a", "b", "a", "c"], [10, 20, 10, 30])
+    >>> data.leave_one_out()
+    Split(interactions: train of 2, test of 2 rows)
+    """
 
     train: Interactions
     test: Interactions
@@ -245,7 +410,14 @@ class Split:
 
     @functools.cached_property
     def whole(self) -> Interactions:
-        """Both parts as one table, training rows first."""
+        """Both parts as one table, training rows first.
+
+        Examples
+        --------
+        >>> data = tr.data.Interactions([1, 1, 2, 2], ["a", "b", "a", "c"])
+        >>> len(data.leave_one_out("random").whole)
+        4
+        """
         parts = (self.train, self.test)
         times = [part.timestamp for part in parts if part.timestamp is not None]
         return Interactions(
@@ -257,20 +429,61 @@ class Split:
 
     @property
     def user_ids(self) -> npt.NDArray[Any]:
-        """The distinct users of both parts, in order."""
+        """The distinct users of both parts, in order.
+
+        Examples
+        --------
+        >>> data = tr.data.Interactions([1, 1, 2, 2], ["a", "b", "a", "c"])
+        >>> data.leave_one_out("random").user_ids.tolist()
+        [1, 2]
+        """
         return self.whole.user_ids
 
     @property
     def item_ids(self) -> npt.NDArray[Any]:
-        """The catalogue: the distinct items of both parts, in order. Models want to know it."""
+        """The catalogue: the distinct items of both parts, in order.
+
+        Give it to models, which otherwise do not know items that occur in the test only.
+
+        Examples
+        --------
+        >>> data = tr.data.Interactions([1, 1, 2, 2], ["a", "b", "a", "c"])
+        >>> data.leave_one_out("random").item_ids.tolist()
+        ['a', 'b', 'c']
+        """
         return self.whole.item_ids
 
     def card(self) -> Card:
-        """The card of both parts together, with the number of held-out rows."""
+        """The card of both parts together, with the number of held-out rows.
+
+        Returns
+        -------
+        Card
+            Print it for a table.
+
+        Examples
+        --------
+        >>> data = tr.data.Interactions([1, 1, 2, 2], ["a", "b", "a", "c"])
+        >>> data.leave_one_out("random").card().n_test
+        2
+        """
         return replace(self.whole.card(), n_test=len(self.test))
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write ``train.parquet`` and ``test.parquet``, which `read_split` gives back."""
+        """Write ``train.parquet`` and ``test.parquet``, which :func:`read_split` reads.
+
+        Parameters
+        ----------
+        folder : str or path
+            Where to write; made if it does not exist.
+
+        Examples
+        --------
+        >>> data = tr.data.Interactions([1, 1, 2, 2], ["a", "b", "a", "c"])
+        >>> data.leave_one_out("random").save("mine")
+        >>> tr.data.read_split("mine")
+        Split(mine: train of 2, test of 2 rows)
+        """
         Path(folder).mkdir(parents=True, exist_ok=True)
         self.train.save(Path(folder) / "train.parquet")
         self.test.save(Path(folder) / "test.parquet")

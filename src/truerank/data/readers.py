@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -14,7 +14,10 @@ from truerank.data.interactions import Interactions, Split
 from truerank.errors import InputError
 from truerank.outcomes import tables
 
-FORMATS = ("parquet", "csv", "tsv", "dat", "rating", "inter", "adjacency", "counted")
+Format: TypeAlias = Literal[
+    "parquet", "csv", "tsv", "dat", "rating", "inter", "adjacency", "counted"
+]
+FORMATS: tuple[str, ...] = get_args(Format)
 _ENDINGS = {
     ".parquet": "parquet",
     ".pq": "parquet",
@@ -29,19 +32,19 @@ _SPLIT_ENDINGS = (*_ENDINGS, ".txt", ".dat", ".data")
 def read(
     source: Any,
     *,
-    format: str | None = None,
+    format: Format | None = None,
     columns: _text.Columns = None,
     min_rating: float | None = None,
     name: str | None = None,
 ) -> Interactions:
-    """Interactions from a file or a table.
+    """Read interactions from a file or a table.
 
     Parameters
     ----------
-    source
+    source : path, table or pair
         The path of a file (text may be compressed: ``.gz``), a pandas, polars or pyarrow table, or
         a pair (user_ids, item_ids).
-    format
+    format : str, optional
         What the file is, if ending and content do not tell:
 
         - ``"parquet"``;
@@ -49,18 +52,35 @@ def read(
         - ``"dat"``: MovieLens, ``user::item::rating::timestamp``;
         - ``"rating"``: the same by tabs, as in the NCF repository and those after it;
         - ``"inter"``: RecBole, by tabs under a header such as ``user_id:token``;
-        - ``"adjacency"``: LightGCN, one line a user, ``user item item ...``;
-        - ``"counted"``: citeulike-a, one line a user, ``count item item ...``; users are numbered
-          by line, from 0.
-    columns
+        - ``"adjacency"``: LightGCN, one line per user, ``user item item ...``;
+        - ``"counted"``: citeulike-a, one line per user, ``count item item ...``; users are
+          numbered by line, from 0.
+    columns : mapping of str to str or sequence of str, optional
         ``{"user_id": "customer", ...}`` for a header with names that we do not know;
         ``["user_id", "item_id", "timestamp"]`` for a file without header. Known are ``user_id``,
         ``item_id``, ``rating``, ``timestamp``; other columns are not read. A file without header
         and with two or four columns has them in that order.
-    min_rating
-        Keep rows with at least this rating only.
-    name
-        Of the data, for cards and messages; by default that of the file.
+    min_rating : float, optional
+        Keep only rows with at least this rating.
+    name : str, optional
+        Name of the dataset, for cards and messages; by default that of the file.
+
+    Returns
+    -------
+    Interactions
+        The rows in the order of the source.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read as its format; the message names the line.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"userId": [1, 1, 2], "movieId": [7, 8, 9], "rating": [5, 3, 4]})
+    >>> tr.data.read(table, min_rating=4)
+    Interactions(interactions: 2 rows of 2 users and 2 items)
     """
     if format is not None and format not in FORMATS:
         raise _checks.unknown("format", format, FORMATS)
@@ -93,15 +113,35 @@ def read(
 
 
 def read_split(folder: str | os.PathLike[str], *, name: str | None = None) -> Split:
-    """The split in a folder: a file ``train`` and a file ``test``, of any format `read` knows.
+    """Read the split in a folder: a file ``train`` and a file ``test``, in formats of `read`.
 
     Such as ``train.parquet`` and ``test.parquet``, LightGCN's ``train.txt`` and ``test.txt``, or
     ``yelp.train.rating`` and ``yelp.test.rating``.
 
     Parameters
     ----------
-    name
-        Of the dataset. If files begin with it (``name.train.rating``), others are not looked at.
+    folder : str or path
+        The folder.
+    name : str, optional
+        Name of the dataset; by default that of the folder. If some files begin with it
+        (``name.train.rating``), the others are ignored.
+
+    Returns
+    -------
+    Split
+        Training and held-out interactions.
+
+    Raises
+    ------
+    InputError
+        If one of the two files is missing, or there are several.
+
+    Examples
+    --------
+    >>> data = tr.data.Interactions([1, 1, 2, 2], ["a", "b", "a", "c"])
+    >>> data.leave_one_out("random").save("mine")
+    >>> tr.data.read_split("mine", name="shop")
+    Split(shop: train of 2, test of 2 rows)
     """
     place = Path(folder)
     found = {part: split_file(place, part, name) for part in ("train", "test")}

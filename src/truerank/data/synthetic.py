@@ -18,6 +18,17 @@ from truerank import _checks
 from truerank._types import FloatArray, IntArray
 from truerank.data.interactions import Interactions
 
+__all__ = [
+    "Catalogue",
+    "SyntheticModel",
+    "catalogue",
+    "exact_ranks",
+    "interactions",
+    "models",
+    "negatives",
+    "sampled_ranks",
+]
+
 N_TASTES = 24
 STRENGTH = 3.0  # of tastes beside popularity
 ZIPF_OFFSET = 60.0  # popularity is 1 / (offset + place): a head flatter than the pure law's
@@ -31,14 +42,22 @@ _CATALOGUE, _MODELS, _NEGATIVES, _HISTORIES = range(4)  # streams of random numb
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Users, items and one held-out target a user.
+    """Users and items with known utilities, and one held-out target per user.
 
     Attributes
     ----------
-    user_factors, item_factors
-        Whose products are the true utilities: shapes (n_users, n_factors), (n_items, n_factors).
-    targets
-        The held-out item of each user, a row of ``item_factors``, shape (n_users,).
+    user_factors : ndarray of float, shape (n_users, n_factors)
+        Vectors of the users; their products with those of the items are the true utilities.
+    item_factors : ndarray of float, shape (n_items, n_factors)
+        Vectors of the items.
+    targets : ndarray of int, shape (n_users,)
+        The held-out item of each user, a row of ``item_factors``.
+
+    Examples
+    --------
+    >>> shop = tr.data.synthetic.catalogue(n_users=100, n_items=500, seed=0)
+    >>> shop.user_factors.shape, shop.item_factors.shape, shop.targets.shape
+    ((100, 25), (500, 25), (100,))
     """
 
     user_factors: FloatArray
@@ -47,18 +66,48 @@ class Catalogue:
 
     @property
     def n_users(self) -> int:
-        """Number of users."""
+        """Number of users.
+
+        Examples
+        --------
+        >>> tr.data.synthetic.catalogue(n_users=100, n_items=500).n_users
+        100
+        """
         return len(self.user_factors)
 
     @property
     def n_items(self) -> int:
-        """Number of items: the pool a target is ranked among, itself included."""
+        """Number of items: the pool that a target is ranked among, itself included.
+
+        Examples
+        --------
+        >>> tr.data.synthetic.catalogue(n_users=100, n_items=500).n_items
+        500
+        """
         return len(self.item_factors)
 
 
 @dataclass(frozen=True)
-class Model:
-    """A recommender: score = user_factors . item_factors."""
+class SyntheticModel:
+    """A recommender of a synthetic catalogue: score = user_factors . item_factors.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    user_factors : ndarray of float, shape (n_users, n_factors)
+        Vectors of the users.
+    item_factors : ndarray of float, shape (n_items, n_factors)
+        Vectors of the items.
+
+    Examples
+    --------
+    >>> shop = tr.data.synthetic.catalogue(n_users=100, n_items=500, seed=0)
+    >>> model = tr.data.synthetic.models(shop)[0]
+    >>> scorer = tr.scoring.Factors(model.user_factors, model.item_factors)
+    >>> scorer.n_items
+    500
+    """
 
     name: str
     user_factors: FloatArray
@@ -66,7 +115,27 @@ class Model:
 
 
 def catalogue(*, n_users: int = 4000, n_items: int = 5000, seed: int = 0) -> Catalogue:
-    """Draw a catalogue and the users' targets."""
+    """Draw users, items and one target per user.
+
+    Parameters
+    ----------
+    n_users : int
+        Number of users.
+    n_items : int
+        Number of items.
+    seed : int
+        Seed of all random draws.
+
+    Returns
+    -------
+    Catalogue
+        With the true utilities.
+
+    Examples
+    --------
+    >>> tr.data.synthetic.catalogue(n_users=4, n_items=500, seed=0).targets.tolist()
+    [69, 398, 131, 383]
+    """
     _checks.integer(n_users, "n_users", low=1)
     _checks.integer(n_items, "n_items", low=2)
     rng = _rng(seed, _CATALOGUE)
@@ -86,17 +155,32 @@ def catalogue(*, n_users: int = 4000, n_items: int = 5000, seed: int = 0) -> Cat
 def interactions(
     data: Catalogue, *, per_user: float = 40.0, at_least: int = 5, seed: int = 0
 ) -> Interactions:
-    """Histories of a catalogue's users, in order of time; the targets play no part.
+    """Draw histories of a catalogue's users, for models that have to learn.
 
     A user's items are drawn from the softmax of the utilities one after the other, each at most
-    once. Lengths are log-normal: few users have much, as in life.
+    once; the targets play no part. Lengths are log-normal: few users have long histories.
 
     Parameters
     ----------
-    per_user
+    data : Catalogue
+        Users, items and utilities.
+    per_user : float
         Median length of a history.
-    at_least
+    at_least : int
         Shortest length; the longest is half the catalogue.
+    seed : int
+        Seed of all random draws.
+
+    Returns
+    -------
+    Interactions
+        By user, in order of time.
+
+    Examples
+    --------
+    >>> shop = tr.data.synthetic.catalogue(n_users=100, n_items=500, seed=0)
+    >>> tr.data.synthetic.interactions(shop, per_user=10).n_users
+    100
     """
     longest = data.n_items // 2
     _checks.integer(at_least, "at_least", low=1, high=longest, why="half the items")
@@ -117,11 +201,29 @@ def interactions(
     )
 
 
-def models(data: Catalogue, *, seed: int = 0) -> tuple[Model, ...]:
-    """Three models: ``specialist``, ``generalist`` and ``popularity``.
+def models(data: Catalogue, *, seed: int = 0) -> tuple[SyntheticModel, ...]:
+    """Three models of a catalogue: ``specialist``, ``generalist`` and ``popularity``.
 
     The specialist knows the tastes of a part of the users and guesses for the others. The
     generalist has a blurred idea of every user. Popularity ranks alike for all.
+
+    Parameters
+    ----------
+    data : Catalogue
+        Users, items and utilities.
+    seed : int
+        Seed of all random draws.
+
+    Returns
+    -------
+    tuple of SyntheticModel
+        The three models.
+
+    Examples
+    --------
+    >>> shop = tr.data.synthetic.catalogue(n_users=100, n_items=500, seed=0)
+    >>> [model.name for model in tr.data.synthetic.models(shop)]
+    ['specialist', 'generalist', 'popularity']
     """
     rng = _rng(seed, _MODELS)
     truth = data.user_factors
@@ -135,13 +237,31 @@ def models(data: Catalogue, *, seed: int = 0) -> tuple[Model, ...]:
     popularity = np.zeros_like(truth)
     popularity[:, -1] = 1.0
     factors = {"specialist": specialist, "generalist": generalist, "popularity": popularity}
-    return tuple(Model(name, users, data.item_factors) for name, users in factors.items())
+    return tuple(SyntheticModel(name, users, data.item_factors) for name, users in factors.items())
 
 
 def negatives(data: Catalogue, *, num_negatives: int, seed: int = 0) -> IntArray:
-    """Items drawn for each user, without replacement, never the target: (n_users, num_negatives).
+    """Draw negatives for each user, without replacement and never the target.
 
-    The same for every model, as in a real comparison.
+    Parameters
+    ----------
+    data : Catalogue
+        Users, items and targets.
+    num_negatives : int
+        Negatives per user.
+    seed : int
+        Seed of all random draws.
+
+    Returns
+    -------
+    ndarray of int, shape (n_users, num_negatives)
+        Rows of ``item_factors``; for all models the same, as in a real comparison.
+
+    Examples
+    --------
+    >>> shop = tr.data.synthetic.catalogue(n_users=100, n_items=500, seed=0)
+    >>> tr.data.synthetic.negatives(shop, num_negatives=20).shape
+    (100, 20)
     """
     _checks.integer(num_negatives, "num_negatives", low=1, high=data.n_items - 1)
     rng = _rng(seed, _NEGATIVES)
@@ -152,10 +272,30 @@ def negatives(data: Catalogue, *, num_negatives: int, seed: int = 0) -> IntArray
     return np.asarray(drawn + (drawn >= data.targets[:, None]), dtype=np.int64)
 
 
-def exact_ranks(model: Model, targets: IntArray) -> IntArray:
-    """Global rank of each user's target among all items, 1-based, shape (n_users,).
+def exact_ranks(model: SyntheticModel, targets: IntArray) -> IntArray:
+    """Global rank of each user's target: its rank among all items.
 
-    Scores are continuous: ties do not occur.
+    Scores are continuous, so ties do not occur.
+
+    Parameters
+    ----------
+    model : SyntheticModel
+        The model that scores.
+    targets : ndarray of int, shape (n_users,)
+        The target of each user.
+
+    Returns
+    -------
+    ndarray of int, shape (n_users,)
+        Ranks, 1-based.
+
+    Examples
+    --------
+    >>> shop = tr.data.synthetic.catalogue(n_users=100, n_items=500, seed=0)
+    >>> specialist, *others = tr.data.synthetic.models(shop)
+    >>> ranks = tr.data.synthetic.exact_ranks(specialist, shop.targets)
+    >>> round(float(np.mean(ranks <= 10)), 2)
+    0.27
     """
     ranks = np.empty(len(targets), dtype=np.int64)
     for block in _blocks(len(targets)):
@@ -165,8 +305,32 @@ def exact_ranks(model: Model, targets: IntArray) -> IntArray:
     return ranks
 
 
-def sampled_ranks(model: Model, targets: IntArray, drawn: IntArray) -> IntArray:
-    """Rank of each user's target among the ``drawn`` negatives, 1-based, shape (n_users,)."""
+def sampled_ranks(model: SyntheticModel, targets: IntArray, drawn: IntArray) -> IntArray:
+    """Sampled rank of each user's target: its rank among drawn negatives.
+
+    Parameters
+    ----------
+    model : SyntheticModel
+        The model that scores.
+    targets : ndarray of int, shape (n_users,)
+        The target of each user.
+    drawn : ndarray of int, shape (n_users, num_negatives)
+        The negatives of each user, as `negatives` gives them.
+
+    Returns
+    -------
+    ndarray of int, shape (n_users,)
+        Ranks, 1-based, from 1 to ``num_negatives`` + 1.
+
+    Examples
+    --------
+    >>> shop = tr.data.synthetic.catalogue(n_users=100, n_items=500, seed=0)
+    >>> specialist, *others = tr.data.synthetic.models(shop)
+    >>> drawn = tr.data.synthetic.negatives(shop, num_negatives=20)
+    >>> ranks = tr.data.synthetic.sampled_ranks(specialist, shop.targets, drawn)
+    >>> round(float(np.mean(ranks <= 10)), 2)
+    0.65
+    """
     ranks = np.empty(len(targets), dtype=np.int64)
     for block in _blocks(len(targets)):
         users = model.user_factors[block, :, None]
@@ -183,3 +347,7 @@ def _blocks(n_users: int) -> Iterator[slice]:
 
 def _rng(seed: Any, stream: int) -> np.random.Generator:
     return np.random.default_rng([_checks.integer(seed, "seed", low=0), stream])
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

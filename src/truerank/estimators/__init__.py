@@ -1,17 +1,11 @@
-"""Estimators of global metrics, one idea a file, and their registry.
+"""Estimators of global metrics, one idea per file, and their registry.
 
 By name (``"mle"``), by name with options (``"bv(gamma=0.1)"``) or as objects (``BV(gamma=0.1)``).
 """
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterable
-from dataclasses import fields
-from typing import Any
-
-from truerank import _checks
-from truerank.errors import InputError
+from truerank.estimators import diagnostics
 from truerank.estimators._base import Estimator, Fit
 from truerank.estimators._posterior import Component, Posterior
 from truerank.estimators.cls import CLS
@@ -21,26 +15,10 @@ from truerank.estimators.maxent import MES
 from truerank.estimators.mle import MLE, WMLE
 from truerank.estimators.naive import Naive
 from truerank.estimators.rank_estimate import RankEstimate
+from truerank.estimators.registry import REGISTRY, describe, get
+from truerank.estimators.registry import check as check  # for inference, no part of the face
 from truerank.estimators.smooth import Smooth
-from truerank.metrics import Metric
-from truerank.outcomes.counts import RankCounts
-
-# Name -> the estimator and the options that the name fixes.
-REGISTRY: dict[str, tuple[type[Estimator], dict[str, Any]]] = {
-    "naive": (Naive, {}),
-    "mapped": (Mapped, {}),
-    "rank-estimate": (RankEstimate, {}),
-    "cls": (CLS, {}),
-    "bv": (BV, {}),
-    "mle": (MLE, {}),
-    "wmle": (WMLE, {}),
-    "mes": (MES, {}),
-    "bv-mle": (BV, {"prior": "mle"}),
-    "bv-mes": (BV, {"prior": "mes"}),
-    "mn-mle": (MN, {"prior": "mle"}),
-    "mn-mes": (MN, {"prior": "mes"}),
-    "smooth": (Smooth, {}),
-}
+from truerank.estimators.support import RankDistribution, Support
 
 __all__ = [
     "BV",
@@ -56,80 +34,15 @@ __all__ = [
     "Mapped",
     "Naive",
     "Posterior",
+    "RankDistribution",
     "RankEstimate",
     "Smooth",
-    "check",
+    "Support",
     "describe",
+    "diagnostics",
     "get",
 ]
 
 
-def get(estimator: str | Estimator) -> Estimator:
-    """An estimator from its name, with or without options, or as given."""
-    if isinstance(estimator, Estimator):
-        return estimator
-    if not isinstance(estimator, str):
-        raise InputError(
-            f"estimator is {estimator!r}; expected a name such as 'mle' or 'bv(gamma=0.1)'"
-        )
-    name, paren, _ = estimator.strip().partition("(")
-    key = name.strip().lower().replace("_", "-")
-    if key not in REGISTRY:
-        raise _checks.unknown("estimator", name.strip(), REGISTRY)
-    kind, fixed = REGISTRY[key]
-    options = _options(estimator) if paren else {}
-    known = [field.name for field in fields(kind) if field.name not in fixed]
-    for option in options:
-        if option not in known:
-            raise _checks.unknown(f"option of {key}", option, known)
-    try:
-        return kind(**fixed, **options)
-    except (TypeError, AttributeError) as error:
-        raise InputError(f"estimator {estimator!r}: {error}") from None
-
-
-def check(wanted: Iterable[Metric], estimator: Estimator, counts: RankCounts, plug_in: str) -> None:
-    """Raise if the metrics cannot be estimated from these counts by this estimator."""
-    largest = int(counts.n_items.max())
-    for metric in wanted:
-        if metric.k is not None and metric.k > largest:
-            raise InputError(
-                f"k is {metric.k} in {metric.key}; the largest pool has {largest} items"
-            )
-        if not estimator.supports(metric):
-            raise InputError(
-                f"estimator {estimator.name!r} is not defined for {metric.key}; it gives recall "
-                "and precision only"
-            )
-    if plug_in not in ("plain", "posterior"):
-        raise InputError(f"plug_in is {plug_in!r}; it must be 'plain' or 'posterior'")
-
-
-def describe(estimator: Estimator) -> str:
-    """The estimator as :func:`get` would take it, options at their defaults left out."""
-    name = estimator.name
-    shown = []
-    for field in fields(estimator):
-        value = getattr(estimator, field.name)
-        if isinstance(value, Estimator):
-            name = f"{name}-{value.name}"  # the prior
-        elif value is None or isinstance(value, (bool, int, float, str)):
-            if value != field.default:
-                shown.append(f"{field.name}={value!r}")
-        else:
-            shown.append(f"{field.name}=...")
-    return name + (f"({', '.join(shown)})" if shown else "")
-
-
-def _options(text: str) -> dict[str, Any]:
-    """The keyword options of ``name(option=value, ...)``."""
-    _, _, inside = text.strip().partition("(")
-    try:
-        call = ast.parse(f"f({inside}", mode="eval").body
-        if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
-            raise ValueError
-        return {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        raise InputError(
-            f"estimator {text!r} cannot be read; write options as 'bv(gamma=0.1)'"
-        ) from None
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,7 +1,7 @@
-"""The outcome spaces in a table of counts: for linear estimators, which solve once per space.
+"""The outcome spaces in a table of counts: linear estimators solve once for each.
 
-A scheme with a pool and, for fixed samples, a size fixes the outcome space, the columns of A. Pools
-within 0.5 % of each other may share one.
+A scheme with a pool and, for fixed samples, a size has one space of possible outcomes: the columns
+of A. Pools within 0.5 % of each other may share one.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def outcome_spaces(
         for size in np.unique(sizes[mine]):
             here = np.flatnonzero(mine & (sizes == size))
             for group in _pool_groups(scheme, counts.n_items, share, here, exact=whole):
-                yield _space(counts, scheme, int(size), group, share, metrics, support)
+                yield _outcome_space(counts, scheme, int(size), group, share, metrics, support)
 
 
 def exact_part(counts: RankCounts) -> tuple[FloatArray, FloatArray, IntArray]:
@@ -96,7 +96,7 @@ def _pool_groups(
         start = stop
 
 
-def _space(
+def _outcome_space(
     counts: RankCounts,
     scheme: Scheme,
     size: int,

@@ -8,13 +8,16 @@ import numpy as np
 
 from truerank import metrics as metrics_module
 from truerank.errors import InputError
-from truerank.estimators import Estimator, get
+from truerank.estimators._base import Estimator
 from truerank.estimators.linear import Linear
+from truerank.estimators.registry import get
 from truerank.estimators.support import RankDistribution, Support
 from truerank.metrics import MetricLike
 from truerank.outcomes import schemes
 from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.schemes import Scheme
+
+__all__ = ["ErrorBound", "error_bound", "sampled_recall_variance"]
 
 
 @dataclass(frozen=True)
@@ -81,3 +84,7 @@ def sampled_recall_variance(
     ).sum(axis=0)
     mass = np.concatenate([distribution.mass, distribution.exact_mass])
     return float(mass @ (hit * (1.0 - hit))) / n_users
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,9 +1,8 @@
-"""Models to evaluate: for demonstrations, reproductions and baselines.
+"""Models to evaluate: for demonstrations and baselines.
 
 A model is a frozen set of hyper-parameters; ``fit`` takes interactions and returns a scorer::
 
     scorer = tr.models.EASE(regularisation=200.0).fit(train, item_ids=catalogue)
-    counts = tr.exact_counts(scorer, test, train=train)
 """
 
 from __future__ import annotations
@@ -26,3 +25,7 @@ __all__ = [
     "Popularity",
     "fit_cached",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -27,10 +27,12 @@ class Interactions:
 
     Attributes
     ----------
-    matrix
-        CSR of shape (n_users, n_items), float64, every stored value 1, indices sorted.
-    user_ids, item_ids
-        The ids of rows and columns, or None where they are the row numbers themselves.
+    matrix : scipy.sparse.csr_array, shape (n_users, n_items)
+        float64, every stored value 1, indices sorted.
+    user_ids : ndarray or None
+        The ids of the rows; None where they are the row numbers themselves.
+    item_ids : ndarray or None
+        The ids of the columns; None where they are the column numbers themselves.
     """
 
     matrix: Any
@@ -49,7 +51,14 @@ class Interactions:
 
 
 class Model(ABC, Generic[Fitted]):
-    """Hyper-parameters of a model; `fit` turns them and interactions into a scorer."""
+    """Hyper-parameters of a model; `fit` turns them and interactions into a scorer.
+
+    Examples
+    --------
+    >>> model = tr.models.ItemKNN(neighbours=50)
+    >>> isinstance(model, tr.models.Model)
+    True
+    """
 
     def fit(
         self,
@@ -66,27 +75,42 @@ class Model(ABC, Generic[Fitted]):
 
         Parameters
         ----------
-        train
+        train : table, pair or sparse matrix
             A table with user and item columns, a pair (user_ids, item_ids) or a scipy sparse
             matrix of users by items. Only who had what counts: a pair given twice counts once,
-            and the values of a matrix are not looked at.
-        user_ids, item_ids
-            Ids to know beside those in ``train``: a held-out item that nobody had in training is
-            part of the catalogue all the same. With a sparse matrix, the ids of its rows and
-            columns.
-        n_users, n_items
-            Instead of ids: ids are the row numbers 0 to n - 1.
-        seed
-            Of all that is random in the fit.
-        progress
-            None shows a bar on a terminal if it takes long, False nothing; a function is called
-            with (steps done, steps in all).
+            and the values of a matrix are ignored.
+        user_ids : array-like, optional
+            Users to know beside those in ``train``. With a sparse matrix, the ids of its rows.
+        item_ids : array-like, optional
+            Items to know beside those in ``train``, so that a held-out item that nobody had in
+            training is part of the catalogue. With a sparse matrix, the ids of its columns.
+        n_users : int, optional
+            Instead of ``user_ids``: users are the row numbers 0 to n_users - 1.
+        n_items : int, optional
+            Instead of ``item_ids``: items are the row numbers 0 to n_items - 1.
+        seed : int
+            Seed of all random draws in the fit.
+        progress : callable or bool, optional
+            None shows a bar on a terminal if the fit takes long, False shows nothing; a function
+            is called with (steps done, steps in all).
 
         Returns
         -------
         Scorer
-            Of all users and items known, in the order of their ids. Users without interactions
+            For all users and items known, in the order of their ids. Users without interactions
             have the same score for all items, except where items differ in themselves.
+
+        Raises
+        ------
+        InputError
+            If ``train`` is empty or its ids contradict the options.
+
+        Examples
+        --------
+        >>> train = ([1, 1, 2, 2, 3], ["a", "b", "a", "c", "a"])
+        >>> scorer = tr.models.Popularity().fit(train, item_ids=["d"])
+        >>> scorer.score_all(np.array([0])).tolist()
+        [[3.0, 1.0, 1.0, 0.0]]
         """
         _checks.integer(seed, "seed", low=0, high=2**63 - 1)
         data = read(train, user_ids=user_ids, item_ids=item_ids, n_users=n_users, n_items=n_items)

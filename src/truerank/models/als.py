@@ -15,23 +15,31 @@ from truerank.scoring.factors import Factors
 
 @dataclass(frozen=True, kw_only=True)
 class ALS(Model[Factors]):
-    """score(u, i) = v_u . v_i, fitted by ``implicit`` (extra ``models``).
+    """Matrix factorisation by alternating least squares, fitted by the library ``implicit``.
+
+    The score is v_u . v_i, where the factors V minimise
 
     observed_weight * sum over observed (y - 1)^2 + sum over the others y^2
     + regularisation * ||V||^2
 
     `IALS` minimises the same up to the names of the weights, to a smaller residual and slower.
+    Needs the extra ``models``.
 
-    Attributes
+    Parameters
     ----------
-    dimensions
-        Of the factors.
-    regularisation
+    dimensions : int
+        Length of the factors.
+    regularisation : float
         Weight of the size of the factors.
-    observed_weight
-        ``alpha`` of implicit: the weight of an observed pair; that of the others is 1.
-    iterations
-        Each a step for the users and one for the items.
+    observed_weight : float
+        Weight of an observed pair (``alpha`` of implicit); that of the others is 1.
+    iterations : int
+        Number of iterations, each a step for the users and one for the items.
+
+    Examples
+    --------
+    >>> tr.models.ALS(dimensions=32)
+    ALS(dimensions=32, regularisation=0.01, observed_weight=1.0, iterations=15)
     """
 
     dimensions: int = 64

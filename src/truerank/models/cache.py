@@ -34,16 +34,45 @@ def fit_cached(
     seed: int = 0,
     progress: Progress = None,
 ) -> Fitted:
-    """``model.fit(train, ...)``, or what it gave when it was asked the same before.
+    """Fit a model, or load it from disk if it was fitted to the same data before.
 
     The same is: the model's class, its code, its hyper-parameters, the interactions (in any order
     of rows), the ids, and the seed. A change of the libraries that a model uses is not noticed.
 
     Parameters
     ----------
-    folder
-        Where fitted models are kept, one file each; it is made if need be. The files are pickles:
-        read none that you do not trust.
+    model : Model
+        The hyper-parameters.
+    train : table, pair or sparse matrix
+        The interactions, as in :meth:`Model.fit`.
+    folder : str or path
+        Where fitted models are kept, one file each; made if it does not exist. The files are
+        pickles: read none that you do not trust.
+    user_ids : array-like, optional
+        Users to know beside those in ``train``.
+    item_ids : array-like, optional
+        Items to know beside those in ``train``.
+    n_users : int, optional
+        Instead of ``user_ids``: users are the row numbers 0 to n_users - 1.
+    n_items : int, optional
+        Instead of ``item_ids``: items are the row numbers 0 to n_items - 1.
+    seed : int
+        Seed of all random draws in the fit.
+    progress : callable or bool, optional
+        As in :meth:`Model.fit`.
+
+    Returns
+    -------
+    Scorer
+        The fitted model.
+
+    Examples
+    --------
+    >>> train = ([1, 1, 2], ["a", "b", "a"])
+    >>> scorer = tr.models.fit_cached(tr.models.Popularity(), train, folder="models")
+    >>> again = tr.models.fit_cached(tr.models.Popularity(), train, folder="models")
+    >>> again.score_all(np.array([0])).tolist()
+    [[2.0, 1.0]]
     """
     if not isinstance(model, Model):
         raise InputError(f"model is a {type(model).__name__}; it must be a model of truerank")

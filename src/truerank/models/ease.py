@@ -22,17 +22,27 @@ _BLOCK = 1024  # rows worked on at a time
 
 @dataclass(frozen=True, kw_only=True)
 class EASE(Model[ItemWeights]):
-    """score(u, .) = x_u B, where B minimises ||X - X B||^2 + regularisation ||B||^2, diag B = 0.
+    """A linear autoencoder in closed form (Steck19).
+
+    The scores of a user are x_u B, with x_u the user's history and B the minimum of
+    ||X - X B||^2 + regularisation ||B||^2 among matrices with zeros on the diagonal.
 
     One symmetric matrix of n_items x n_items is built, factorised, inverted and turned into the
-    weights in its own place; time grows with the cube of n_items.
+    weights in place; time grows with the cube of n_items.
 
-    Attributes
+    Parameters
     ----------
-    regularisation
-        Lambda of the paper.
-    precision
-        "float64" takes twice the memory and time; needed only where float32 fails.
+    regularisation : float
+        Lambda of the paper, above 0.
+    precision : {"float32", "float64"}
+        float64 takes twice the memory and time; needed only where float32 fails.
+
+    Examples
+    --------
+    >>> train = ([1, 1, 2, 2, 3], ["a", "b", "a", "b", "a"])
+    >>> scorer = tr.models.EASE(regularisation=1.0).fit(train)
+    >>> scorer.score_all(np.array([2])).round(2).tolist()
+    [[0.0, 0.5]]
     """
 
     regularisation: float = 500.0

@@ -22,12 +22,34 @@ _BLOCK = 2**23  # numbers held at a time, in normal equations and in outer produ
 class FittedFactors(Factors):
     """Factors that say how they were found.
 
+    Parameters
+    ----------
+    user_factors : array-like of float, shape (n_users, d)
+        Vectors of the users.
+    item_factors : array-like of float, shape (n_items, d)
+        Vectors of the items.
+    item_biases : array-like of float, shape (n_items,), optional
+        Added to the scores.
+    cosine : bool
+        Scale all vectors to unit length first.
+    user_ids : array-like, optional
+        The ids of the users, in the order of the rows; row numbers if not given.
+    item_ids : array-like, optional
+        The ids of the items, in the order of the rows; row numbers if not given.
+
     Attributes
     ----------
-    losses
-        The loss after each iteration, shape (n_iter,); it never rises.
-    converged
-        Whether it fell by less than the tolerance in the end.
+    losses : ndarray of float, shape (n_iter,)
+        The loss after each iteration; it never rises.
+    converged : bool
+        Whether the last iteration lowered it by less than the tolerance.
+
+    Examples
+    --------
+    >>> train = ([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
+    >>> fitted = tr.models.IALS(dimensions=2, regularisation=0.1).fit(train)
+    >>> fitted.converged
+    True
     """
 
     losses: FloatArray
@@ -35,29 +57,46 @@ class FittedFactors(Factors):
 
     @property
     def n_iter(self) -> int:
-        """Number of iterations run, each a step for the users and one for the items."""
+        """Number of iterations run, each a step for the users and one for the items.
+
+        Examples
+        --------
+        >>> train = ([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
+        >>> model = tr.models.IALS(dimensions=2, iterations=3, tolerance=None)
+        >>> model.fit(train).n_iter
+        3
+        """
         return int(self.losses.size)
 
 
 @dataclass(frozen=True, kw_only=True)
 class IALS(Model[FittedFactors]):
-    """score(u, i) = v_u . v_i, where V minimises the loss of KR20 section 9.
+    """Matrix factorisation by alternating least squares, in plain numpy.
+
+    The score is v_u . v_i, where the factors V minimise the loss of KR20 section 9:
 
     sum over observed (y - 1)^2 + unobserved_weight * sum over all y^2 + regularisation * ||V||^2
 
-    Attributes
+    Parameters
     ----------
-    dimensions
-        Of the factors.
-    regularisation
-        Lambda of KR20.
-    unobserved_weight
+    dimensions : int
+        Length of the factors.
+    regularisation : float
+        Lambda of KR20, above 0.
+    unobserved_weight : float
         Alpha of KR20: the weight of the zeros, which here stand for all pairs.
-    iterations
-        At most so many, each a step for the users and one for the items.
-    tolerance
+    iterations : int
+        At most so many iterations, each a step for the users and one for the items.
+    tolerance : float or None
         Stop when an iteration lowers the loss by less than this share of it, and warn if none
         does; None runs all iterations.
+
+    Examples
+    --------
+    >>> train = ([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
+    >>> scorer = tr.models.IALS(dimensions=2, regularisation=0.1).fit(train)
+    >>> scorer.score_all(np.array([0])).shape
+    (1, 3)
     """
 
     dimensions: int = 16
@@ -76,7 +115,18 @@ class IALS(Model[FittedFactors]):
 
     @classmethod
     def kr20_x(cls) -> IALS:
-        """Recommender X of KR20 section 9; where it was stopped is not printed there."""
+        """Recommender X of KR20 section 9; when it was stopped is not printed there.
+
+        Returns
+        -------
+        IALS
+            With the paper's hyper-parameters.
+
+        Examples
+        --------
+        >>> tr.models.IALS.kr20_x().dimensions
+        16
+        """
         return cls(dimensions=16, regularisation=10.0, unobserved_weight=0.2)
 
     def _fit(self, data: Interactions, *, seed: int, progress: Progress) -> FittedFactors:
@@ -87,8 +137,8 @@ class IALS(Model[FittedFactors]):
         converged = False
         with reporting(progress, self.iterations, "fitting IALS") as advance:
             while len(losses) < self.iterations and not converged:
-                users = self.half_step(matrix, items)
-                items = self.half_step(turned, users)
+                users = self._half_step(matrix, items)
+                items = self._half_step(turned, users)
                 losses.append(self._loss_after_items(turned, users, items))
                 if self.tolerance is not None and len(losses) > 1:
                     converged = losses[-2] - losses[-1] < self.tolerance * losses[-1]
@@ -109,7 +159,7 @@ class IALS(Model[FittedFactors]):
         fitted.losses, fitted.converged = np.array(losses), converged
         return fitted
 
-    def half_step(self, matrix: Any, others: FloatArray) -> FloatArray:
+    def _half_step(self, matrix: Any, others: FloatArray) -> FloatArray:
         """The best factors of the rows of ``matrix`` for fixed factors of its columns.
 
         For a row u with ones in the columns I_u, v_u solves
@@ -136,7 +186,7 @@ class IALS(Model[FittedFactors]):
     def _loss_after_items(self, turned: Any, users: FloatArray, items: FloatArray) -> float:
         """The loss at the end of a step for the items, where it takes a simple form.
 
-        An item's part is v'Av - 2 b'v + (number of its users), with the A and b of `half_step`;
+        An item's part is v'Av - 2 b'v + (number of its users), with the A and b of `_half_step`;
         where Av = b that is its number of users less b'v. The users' factors add their size.
         """
         explained = float(((turned @ users) * items).sum())

@@ -21,23 +21,32 @@ _DENSE = 0.25  # a matrix fuller than this is faster (and not much larger) as an
 
 @dataclass(frozen=True, kw_only=True)
 class ItemKNN(Model[ItemWeights]):
-    """score(u, i) = the sum of similarities s_ij over the items j that u had.
+    """Item-based collaborative filtering with the cosine of who had what.
 
-    Attributes
+    The score of an item is the sum of its similarities to the items that the user had.
+
+    Parameters
     ----------
-    neighbours
+    neighbours : int or None
         How many similar items count; None for all. Items as similar as the last of them count
         too, so that the order of the catalogue does not matter.
-    exponent
-        Of the cosine: above 1 it favours the close neighbours.
-    by
-        Whose neighbours: "row", the nearest j of every candidate i; or "column", the nearest i of
-        every j, so that an item of the history speaks for its own neighbours only.
-    keep_self
+    exponent : float
+        Exponent of the cosine: above 1 it favours the close neighbours.
+    by : {"row", "column"}
+        Whose neighbours: ``"row"``, the nearest items j of every candidate i; or ``"column"``, the
+        nearest i of every j, so that an item of the history supports its own neighbours only.
+    keep_self : bool
         Let an item be its own neighbour, and count as one. For an item that the user has not had
         it matters only to ``scale_rows`` and to the number of neighbours.
-    scale_rows
+    scale_rows : bool
         Divide the similarities of a candidate i by their Euclidean norm.
+
+    Examples
+    --------
+    >>> train = ([1, 1, 2, 2, 3], ["a", "b", "a", "b", "a"])
+    >>> scorer = tr.models.ItemKNN(neighbours=1).fit(train)
+    >>> scorer.score_all(np.array([2])).astype(float).round(2).tolist()
+    [[0.0, 0.82]]
     """
 
     neighbours: int | None = 200
@@ -59,6 +68,16 @@ class ItemKNN(Model[ItemWeights]):
 
         The denominator of eq. 30 as printed would undo eq. 29; the published figures are those
         without it.
+
+        Returns
+        -------
+        ItemKNN
+            With the paper's hyper-parameters.
+
+        Examples
+        --------
+        >>> tr.models.ItemKNN.kr20_y().exponent
+        3.0
         """
         return cls(neighbours=None, exponent=3.0, keep_self=True, scale_rows=True)
 
@@ -68,12 +87,33 @@ class ItemKNN(Model[ItemWeights]):
 
         Taken by column and without the item itself, which gives the published figures; by row, as
         eq. 28 with k' = 10 reads, does not.
+
+        Returns
+        -------
+        ItemKNN
+            With the paper's hyper-parameters.
+
+        Examples
+        --------
+        >>> tr.models.ItemKNN.kr20_z().neighbours
+        10
         """
         return cls(neighbours=10, by="column", scale_rows=True)
 
     @classmethod
     def jl21(cls) -> ItemKNN:
-        """The item-KNN of JL21: the cosine and 200 neighbours."""
+        """The item-KNN of JL21: the cosine and 200 neighbours.
+
+        Returns
+        -------
+        ItemKNN
+            With the paper's hyper-parameters.
+
+        Examples
+        --------
+        >>> tr.models.ItemKNN.jl21().neighbours
+        200
+        """
         return cls(neighbours=200)
 
     def _fit(self, data: Interactions, *, seed: int, progress: Progress) -> ItemWeights:

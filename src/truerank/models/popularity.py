@@ -1,4 +1,4 @@
-"""The model every other has to beat: what most have had, for everybody."""
+"""The baseline of all models: the most popular items, for everybody."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ from truerank.scoring.factors import Factors
 
 @dataclass(frozen=True, kw_only=True)
 class Popularity(Model[Factors]):
-    """score(u, i) = the number of users who had i in training."""
+    """Rank by popularity: the score of an item is the number of users who had it in training.
+
+    Examples
+    --------
+    >>> scorer = tr.models.Popularity().fit(([1, 1, 2], ["a", "b", "a"]))
+    >>> scorer.score_all(np.array([0, 1])).tolist()
+    [[2.0, 1.0], [2.0, 1.0]]
+    """
 
     def _fit(self, data: Interactions, *, seed: int, progress: Progress) -> Factors:
         # One factor: whole numbers below 2**24 are exact in float32, and so are their ties.

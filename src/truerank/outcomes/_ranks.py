@@ -1,20 +1,20 @@
-"""Ranks as users give them: what is wrong with them, repeated draws, several targets a user."""
+"""Ranks as users give them: checks, repeated draws, several targets per user."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from truerank import _checks
-from truerank._types import FloatArray, IntArray
+from truerank._types import FloatArray, IntArray, TargetWeighting
 from truerank.errors import AssumptionWarning, InputError
 from truerank.outcomes.schemes import Scheme
 
-TARGETS = ("recall", "ndcg", "precision")
+TARGETS: tuple[str, ...] = get_args(TargetWeighting)
 # Above one in this many of the pool, drawing with or without replacement gives different answers.
 _REPLACEMENT_MATTERS = 20
 _LARGEST_WEIGHT = 1e100  # whose square is a float still
@@ -181,10 +181,10 @@ def target_weights(user: IntArray | None, n_rows: int, targets: str) -> tuple[Fl
 
 @dataclass(frozen=True)
 class Units:
-    """Ranks ready to be counted, one a user or a (user, target): arrays of shape (n_units,).
+    """Ranks ready to be counted, one per user or per (user, target): arrays of shape (n_units,).
 
-    ``row`` is the first of the given rows that each comes from; ``n_users`` None where weights
-    were given, whose sum it is then.
+    ``row`` is the first of the given rows that each comes from. ``n_users`` is None where weights
+    were given: it is their sum then.
     """
 
     scheme: Scheme
@@ -208,7 +208,7 @@ def units(
     user_ids: Any = None,
     item_ids: Any = None,
     weights: Any = None,
-    targets: str = "recall",
+    targets: TargetWeighting = "recall",
 ) -> Units:
     """Ranks as given, checked, with repeated draws combined: see `RankCounts.from_ranks`."""
     if targets not in TARGETS:

@@ -7,40 +7,73 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
-import numpy.typing as npt
 
 from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError
 from truerank.outcomes import _ranks, tables
-from truerank.outcomes._ranks import Units
-from truerank.outcomes.counts import RankCounts, table_ranks
+from truerank.outcomes._pairing import (
+    UNPAIRED,
+    check_same_design,
+    check_same_users,
+    check_several,
+    in_order,
+    keys,
+)
+from truerank.outcomes._tabular import TableOptions, split_options, table_ranks
+from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.schemes import Scheme
 
-UNPAIRED = "compare on the same users, pools and scheme, or say unpaired=True"
+__all__ = ["UNPAIRED", "PairedCounts", "check_several"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairedCounts:
-    """Distinct joint outcomes (scheme, n_items; sample_size and sampled_rank of each model).
+    """The distinct joint outcomes of several models that ranked for the same users.
 
-    Build one with :meth:`from_tables` or :meth:`from_table`; those of other users add up with
-    ``+``; ``paired["EASE"]`` is the RankCounts of one model.
+    Comparisons need them to know which ranks belong to the same user. Build them with
+    :meth:`from_tables` or :meth:`from_table`; counts of other users add up with ``+``;
+    ``paired["EASE"]`` are the RankCounts of one model.
 
     Attributes
     ----------
-    models
-        Their names, in the order of the columns below.
-    schemes, scheme, n_items
-        As in RankCounts: a user's scheme and pool are the same for every model.
-    sample_size, sampled_rank
-        Shape (n_outcomes, n_models). Sizes differ between models in adaptive samples only.
-    weight
+    models : tuple of str
+        Names of the models, in the order of the columns below.
+    schemes : tuple of Scheme
+        The sampling schemes that occur, sorted; ``scheme`` indexes them.
+    scheme : ndarray of int, shape (n_outcomes,)
+        The scheme of each outcome, the same for all models.
+    n_items : ndarray of int, shape (n_outcomes,)
+        Size of the pool, the target included, the same for all models.
+    sample_size : ndarray of int, shape (n_outcomes, n_models)
+        Candidates ranked, the target included; differs between models in adaptive samples only.
+    sampled_rank : ndarray of int, shape (n_outcomes, n_models)
+        Rank of the target, 1-based.
+    weight : ndarray of float, shape (n_outcomes,)
         Users with each joint outcome, above 0.
-    n_users, squared_weight
-        As in RankCounts.
+    n_users : float
+        What metrics are divided by.
+    squared_weight : float
+        Sum of the squared weights of independent users.
+
+    See Also
+    --------
+    truerank.compare : Differences between models, with intervals.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> ease = pd.DataFrame({"user_id": [1, 2, 3], "rank": [1, 3, 1]})
+    >>> als = pd.DataFrame({"user_id": [3, 2, 1], "rank": [1, 5, 1]})
+    >>> paired = tr.PairedCounts.from_tables(
+    ...     {"EASE": ease, "ALS": als}, num_negatives=99, n_items=3706
+    ... )
+    >>> paired
+    PairedCounts(EASE, ALS; 3 users; 2 joint outcomes)
+    >>> paired.sampled_rank.tolist(), paired.weight.tolist()
+    ([[1, 1], [3, 5]], [2.0, 1.0])
     """
 
     models: tuple[str, ...]
@@ -57,48 +90,82 @@ class PairedCounts:
 
     @classmethod
     def from_tables(
-        cls,
-        models: Mapping[str, Any],
-        *,
-        n_items: Any = None,
-        sample_size: Any = None,
-        num_negatives: Any = None,
-        columns: Mapping[str, str] | None = None,
-        **options: Any,
+        cls, models: Mapping[str, Any], **options: Unpack[TableOptions]
     ) -> PairedCounts:
-        """Count the ranks of each model's table, matched by ``user_id`` (and ``item_id``).
+        """Count the ranks of several models, matched by ``user_id`` (and ``item_id``).
 
         Parameters
         ----------
-        models
-            Model -> a table or the path of a file, as in :meth:`RankCounts.from_table`, with a
-            column of user ids. Rows may be in any order.
-        n_items, sample_size, num_negatives, columns, options
-            As in :meth:`RankCounts.from_table`, the same for all.
+        models : mapping of str to table or path
+            Model -> its table or file of ranks, as in :meth:`RankCounts.from_table`, with a column
+            of user ids. Rows may be in any order.
+        **options : TableOptions
+            ``num_negatives``, ``sample_size``, ``n_items``, ``replacement``, ``ladder``, ``hits``,
+            ``targets`` and ``columns``, as in :meth:`RankCounts.from_table`, the same for all.
+
+        Returns
+        -------
+        PairedCounts
+            The joint outcomes.
+
+        Raises
+        ------
+        InputError
+            If the models were not ranked for the same users, in the same pools, by the same
+            scheme.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> ease = pd.DataFrame({"user_id": [1, 2, 3], "rank": [1, 3, 1]})
+        >>> als = pd.DataFrame({"user_id": [3, 2, 1], "rank": [1, 5, 1]})
+        >>> models = {"EASE": ease, "ALS": als}
+        >>> paired = tr.PairedCounts.from_tables(models, num_negatives=99, n_items=3706)
+        >>> paired["ALS"].sampled_rank.tolist()
+        [1, 5]
         """
-        given = {"n_items": n_items, "sample_size": sample_size, "num_negatives": num_negatives}
+        columns, given, rest = split_options(options)
         read = {
             str(model): table_ranks(tables.read(table, name=str(model)), columns, **given)
             for model, table in models.items()
         }
-        return cls._of_ranks(read, options)
+        return cls._of_ranks(read, rest)
 
     @classmethod
     def from_table(
-        cls,
-        table: Any,
-        *,
-        by: str = "model",
-        columns: Mapping[str, str] | None = None,
-        **options: Any,
+        cls, table: Any, *, by: str = "model", **options: Unpack[TableOptions]
     ) -> PairedCounts:
-        """The same from one table in which the column ``by`` tells the models apart."""
+        """Count the ranks of several models in one table, matched by ``user_id``.
+
+        Parameters
+        ----------
+        table : table or path
+            As in :meth:`RankCounts.from_table`, with columns of models and user ids.
+        by : str
+            The column that tells the models apart.
+        **options : TableOptions
+            As in :meth:`from_tables`.
+
+        Returns
+        -------
+        PairedCounts
+            The joint outcomes.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = pd.DataFrame(
+        ...     {"user_id": [1, 2, 1, 2], "model": ["A", "A", "B", "B"], "rank": [1, 3, 2, 4]}
+        ... )
+        >>> tr.PairedCounts.from_table(table, num_negatives=99, n_items=3706)
+        PairedCounts(A, B; 2 users; 2 joint outcomes)
+        """
+        columns, given, rest = split_options(options)
         source = tables.read(table)
         if by == "model":  # or as the table spells it
             by = (columns or {}).get("model") or source.find("model") or by
-        given = {name: options.pop(name, None) for name in _DESIGN}
         read = {model: table_ranks(part, columns, **given) for model, part in source.split(by)}
-        return cls._of_ranks(read, options)
+        return cls._of_ranks(read, rest)
 
     @classmethod
     def _of_ranks(
@@ -111,13 +178,13 @@ class PairedCounts:
                     f"{model} has no column user_id; models are paired by users ({UNPAIRED})"
                 )
         found = {model: _ranks.units(**ranks, **options) for model, ranks in models.items()}
-        key = _keys(models, found)
+        key = keys(models, found)
         order = {model: np.argsort(codes, kind="stable") for model, codes in key.items()}
         first, *others = models
-        aligned = {model: _in_order(found[model], order[model]) for model in models}
+        aligned = {model: in_order(found[model], order[model]) for model in models}
         for other in others:
-            _check_same_users(models, found, key, first, other)
-            _check_same_design(aligned[first], aligned[other], first, other)
+            check_same_users(models, found, key, first, other)
+            check_same_design(aligned[first], aligned[other], first, other)
         one = aligned[first]
         return cls._build(
             tuple(models),
@@ -160,12 +227,28 @@ class PairedCounts:
 
     @property
     def n_outcomes(self) -> int:
-        """Number of distinct joint outcomes."""
+        """Number of distinct joint outcomes.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"user_id": [1, 1], "model": ["A", "B"], "rank": [1, 2]})
+        >>> tr.PairedCounts.from_table(table, num_negatives=99, n_items=3706).n_outcomes
+        1
+        """
         return int(self.weight.size)
 
     @property
     def effective_users(self) -> float:
-        """(sum w)^2 / sum w^2: the number of equally weighted users that say as much."""
+        """Number of equally weighted users with as much information: (sum w)^2 / sum w^2.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"user_id": [1, 1], "model": ["A", "B"], "rank": [1, 2]})
+        >>> tr.PairedCounts.from_table(table, num_negatives=99, n_items=3706).effective_users
+        1.0
+        """
         return float(self.weight.sum()) ** 2 / self.squared_weight
 
     def __getitem__(self, model: str) -> RankCounts:
@@ -190,7 +273,26 @@ class PairedCounts:
         return sum(parts[1:], parts[0])
 
     def outcomes(self, model: str) -> IntArray:
-        """Scheme, pool, size and rank of one model in each joint outcome, (4, n_outcomes)."""
+        """Scheme, pool, sample size and sampled rank of one model in each joint outcome.
+
+        Parameters
+        ----------
+        model : str
+            One of ``models``.
+
+        Returns
+        -------
+        ndarray of int, shape (4, n_outcomes)
+            Rows: index of the scheme, ``n_items``, ``sample_size``, ``sampled_rank``.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"user_id": [1, 1], "model": ["A", "B"], "rank": [1, 2]})
+        >>> paired = tr.PairedCounts.from_table(table, num_negatives=99, n_items=3706)
+        >>> paired.outcomes("B").ravel().tolist()
+        [0, 3706, 100, 2]
+        """
         at = self._at(model)
         rows = [self.scheme, self.n_items, self.sample_size[:, at], self.sampled_rank[:, at]]
         return np.stack(rows)
@@ -245,88 +347,3 @@ class PairedCounts:
         )
 
     __hash__ = None  # type: ignore[assignment]
-
-
-_DESIGN = ("n_items", "sample_size", "num_negatives")
-
-
-def check_several(models: Iterable[str]) -> None:
-    """Raise unless there are at least two models."""
-    names = list(models)
-    if len(names) < 2:
-        raise InputError(f"models are {', '.join(names) or 'none'}; a comparison needs two or more")
-
-
-def _keys(models: Mapping[str, dict[str, Any]], found: Mapping[str, Units]) -> dict[str, IntArray]:
-    """The user, or (user, item), of each unit as one number, the same in every model."""
-    user = _common_codes({model: ranks["user_ids"] for model, ranks in models.items()}, "user_id")
-    items = {model: ranks["item_ids"] for model, ranks in models.items()}
-    without = [model for model, ids in items.items() if ids is None]
-    if without and len(without) < len(items):
-        raise InputError(
-            f"{without[0]} has no column item_id, others have; targets are matched by it"
-        )
-    if not without:
-        item = _common_codes(items, "item_id")
-        n_items = 1 + max(int(codes.max()) for codes in item.values())
-        user = {model: user[model] * n_items + item[model] for model in models}
-    return {model: user[model][units.row] for model, units in found.items()}
-
-
-def _common_codes(ids: Mapping[str, npt.NDArray[Any]], name: str) -> dict[str, IntArray]:
-    """Ids as integers, equal ones alike in every model."""
-    text = {model: array.dtype.kind in "OUS" for model, array in ids.items()}
-    if len(set(text.values())) > 1:
-        kinds = " and ".join(f"{ids[model].dtype} in {model}" for model in ids)
-        raise InputError(f"{name} is {kinds}; ids of one kind can be matched")
-    joined = np.concatenate(list(ids.values()))
-    codes = _ranks.codes(joined, name, joined.size)
-    ends = np.cumsum([array.size for array in ids.values()])[:-1]
-    return dict(zip(ids, np.split(codes, ends), strict=True))
-
-
-def _in_order(units: Units, order: IntArray) -> Units:
-    return Units(
-        units.scheme,
-        units.row[order],
-        units.n_items[order],
-        units.sample_size[order],
-        units.sampled_rank[order],
-        units.weight[order],
-        units.n_users,
-    )
-
-
-def _check_same_users(
-    models: Mapping[str, dict[str, Any]],
-    found: Mapping[str, Units],
-    key: Mapping[str, IntArray],
-    first: str,
-    other: str,
-) -> None:
-    for here, there in ((first, other), (other, first)):
-        alone = ~np.isin(key[here], key[there])
-        if alone.any():
-            user = models[here]["user_ids"][found[here].row[np.argmax(alone)]]
-            what = "users" if models[here]["item_ids"] is None else "targets"
-            raise InputError(
-                f"{int(alone.sum()):,} of the {alone.size:,} {what} of {here} are not in {there}, "
-                f"such as user {user}; {UNPAIRED}"
-            )
-
-
-def _check_same_design(one: Units, two: Units, first: str, other: str) -> None:
-    """Raise where the models were not ranked alike."""
-    if one.scheme != two.scheme:
-        raise InputError(
-            f"scheme is {one.scheme.name} for {first} and {two.scheme.name} for {other}; {UNPAIRED}"
-        )
-    names = ["n_items", "weight"] if one.scheme.adaptive else ["n_items", "sample_size", "weight"]
-    for name in names:
-        here, there = getattr(one, name), getattr(two, name)
-        if (here != there).any():
-            at = int(np.argmax(here != there))
-            raise InputError(
-                f"{name} is {here[at]:g} for {first} and {there[at]:g} for {other} at the user of "
-                f"row {int(one.row[at])} of {first}; {UNPAIRED}"
-            )

@@ -22,26 +22,31 @@ import numpy as np
 from truerank import _checks
 from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError
-
-# Stands for log(0): finite, so that 0 * _LOG_ZERO is 0 and not NaN.
-_LOG_ZERO = -1e300
+from truerank.outcomes._logs import LOG_ZERO, extend, log_choose, log_falling, safe_log
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """How a user's negatives were drawn.
+    """The law that sampled ranks follow: how a user's negatives were drawn.
 
     Parameters
     ----------
-    replacement
+    replacement : bool
         Uniform draws with replacement (binomial ranks) or without (hypergeometric ranks).
-    ladder
+    ladder : tuple of int
         Empty for a fixed sample size. For adaptive sampling the increasing sample sizes: a user
         moves on to the next one while fewer than ``hits`` sampled negatives beat the target.
         Without replacement a ladder stops at the user's pool, where the rank is exact.
-    hits
+    hits : int or tuple of int
         Negatives above the target that end the sampling (1 in LJ24, algorithm 1): one number, or
         one for each size of the ladder but the last.
+
+    Examples
+    --------
+    >>> tr.Scheme(replacement=False)
+    Scheme(replacement=False, ladder=(), hits=1)
+    >>> tr.Scheme(replacement=False, ladder=(100, 200, 400), hits=2).name
+    'without:100,200,400:hits=2'
     """
 
     replacement: bool = True
@@ -71,19 +76,37 @@ class Scheme:
 
     @property
     def thresholds(self) -> tuple[int, ...]:
-        """The hits that end the sampling at each size of the ladder but the last."""
+        """Hits that end the sampling at each size of the ladder but the last.
+
+        Examples
+        --------
+        >>> tr.Scheme(ladder=(100, 200, 400), hits=2).thresholds
+        (2, 2)
+        """
         if isinstance(self.hits, int):
             return (self.hits,) * (len(self.ladder) - 1)
         return self.hits
 
     @property
     def adaptive(self) -> bool:
-        """Whether the sample size depends on what was drawn."""
+        """Whether the sample size depends on what was drawn.
+
+        Examples
+        --------
+        >>> tr.Scheme().adaptive, tr.Scheme(ladder=(100, 200)).adaptive
+        (False, True)
+        """
         return bool(self.ladder)
 
     @property
     def name(self) -> str:
-        """A readable, lossless spelling: ``with``, ``without:100,200,400:hits=2`` (or 1,2)."""
+        """The scheme as text that :meth:`parse` reads: with or without, ladder, hits.
+
+        Examples
+        --------
+        >>> tr.Scheme().name, tr.Scheme(replacement=False, ladder=(100, 200)).name
+        ('with', 'without:100,200')
+        """
         parts = ["with" if self.replacement else "without"]
         if self.ladder:
             parts.append(",".join(map(str, self.ladder)))
@@ -93,7 +116,28 @@ class Scheme:
 
     @classmethod
     def parse(cls, name: str) -> Scheme:
-        """The inverse of :attr:`name`."""
+        """The scheme of a text that :attr:`name` gave.
+
+        Parameters
+        ----------
+        name : str
+            ``"with"`` or ``"without"``, then ``:`` and a ladder, then ``:hits=`` and hits.
+
+        Returns
+        -------
+        Scheme
+            The scheme.
+
+        Raises
+        ------
+        InputError
+            If the text is none of a scheme.
+
+        Examples
+        --------
+        >>> tr.Scheme.parse("without:100,200")
+        Scheme(replacement=False, ladder=(100, 200), hits=1)
+        """
         kind, *rest = str(name).split(":")
         try:
             if kind not in ("with", "without") or len(rest) > 2:
@@ -109,7 +153,25 @@ class Scheme:
         return cls(kind == "with", ladder, hits if len(hits) > 1 else hits[0])
 
     def stages(self, n_items: int, sample_size: int) -> tuple[int, ...]:
-        """The sizes a user of this pool may end with; one for a fixed sample size."""
+        """The sample sizes that a user of a pool may end with.
+
+        Parameters
+        ----------
+        n_items : int
+            Size of the pool, the target included.
+        sample_size : int
+            The fixed sample size; ignored for ladders.
+
+        Returns
+        -------
+        tuple of int
+            One size for a fixed sample; for ladders without replacement none above the pool.
+
+        Examples
+        --------
+        >>> tr.Scheme(replacement=False, ladder=(100, 200, 400)).stages(150, 0)
+        (100, 150)
+        """
         if not self.adaptive:
             return (sample_size,)
         if self.replacement:
@@ -123,7 +185,26 @@ class Scheme:
         return np.full_like(n_items, top) if self.replacement else np.minimum(n_items, top)
 
     def outcomes(self, n_items: int, sample_size: int) -> tuple[IntArray, IntArray]:
-        """Every possible (sample_size, sampled_rank) of this design: two arrays (n_outcomes,)."""
+        """Every possible (sample_size, sampled_rank) of a pool.
+
+        Parameters
+        ----------
+        n_items : int
+            Size of the pool, the target included.
+        sample_size : int
+            The fixed sample size; ignored for ladders.
+
+        Returns
+        -------
+        tuple of two ndarrays of int, shape (n_outcomes,)
+            Sample sizes and sampled ranks.
+
+        Examples
+        --------
+        >>> sizes, ranks = tr.Scheme(ladder=(3, 5)).outcomes(1000, 0)
+        >>> sizes.tolist(), ranks.tolist()
+        ([3, 3, 5, 5, 5], [2, 3, 1, 2, 3])
+        """
         stages = self.stages(n_items, sample_size)
         sizes, ranks = [], []
         for low, high, size in _rank_bounds(stages, self.thresholds):
@@ -132,7 +213,31 @@ class Scheme:
         return np.concatenate(sizes), np.concatenate(ranks)
 
     def check(self, n_items: IntArray, sample_size: IntArray, sampled_rank: IntArray) -> None:
-        """Raise InputError at the first outcome that this scheme cannot give."""
+        """Check that the scheme can give these outcomes.
+
+        Parameters
+        ----------
+        n_items : ndarray of int, shape (n,)
+            Sizes of the pools, the target included.
+        sample_size : ndarray of int, shape (n,)
+            Candidates ranked, the target included.
+        sampled_rank : ndarray of int, shape (n,)
+            Ranks of the targets, 1-based.
+
+        Raises
+        ------
+        InputError
+            At the first impossible outcome; the message says what is possible there.
+
+        Examples
+        --------
+        >>> scheme = tr.Scheme(replacement=False, ladder=(100, 200))
+        >>> scheme.check(np.array([3706]), np.array([100]), np.array([2]))
+        >>> scheme.check(np.array([3706]), np.array([100]), np.array([1]))
+        Traceback (most recent call last):
+        ...
+        truerank.errors.InputError: impossible adaptive outcome at row 0: sample_size 100, ...
+        """
         if not self.replacement:
             _checks.within(
                 sample_size,
@@ -177,19 +282,35 @@ def log_probability(
     sample_size: Any,
     sampled_rank: Any,
 ) -> FloatArray:
-    """log P(outcome | global rank) for outcomes of one scheme.
+    """Logarithm of P(outcome | global rank) for outcomes of one scheme.
 
     Parameters
     ----------
-    global_rank
-        Ranks, 1-based, shape (n_ranks,). Real numbers are allowed: the law extends smoothly
-        between whole ranks, which quadrature on a compressed support uses.
-    n_items, sample_size, sampled_rank
-        The outcomes, scalars or of shape (n_outcomes,).
+    scheme : Scheme
+        How the negatives were drawn.
+    global_rank : array-like of float, shape (n_ranks,)
+        Ranks, 1-based. Real numbers are allowed: the law extends smoothly between whole ranks,
+        which quadrature on a compressed support uses.
+    n_items : int or array-like of int, shape (n_outcomes,)
+        Size of the pool, the target included.
+    sample_size : int or array-like of int, shape (n_outcomes,)
+        Candidates ranked, the target included.
+    sampled_rank : int or array-like of int, shape (n_outcomes,)
+        Rank of the target among them, 1-based.
 
     Returns
     -------
-    Array of shape (n_outcomes, n_ranks); -inf where the outcome is impossible.
+    ndarray of float, shape (n_outcomes, n_ranks)
+        Logarithms; -inf where the outcome is impossible.
+
+    Examples
+    --------
+    >>> from truerank.outcomes.schemes import log_probability
+    >>> log_p = log_probability(
+    ...     tr.Scheme(), [1, 500], n_items=1000, sample_size=3, sampled_rank=[1, 2, 3]
+    ... )
+    >>> np.exp(log_p).round(3).T.tolist()
+    [[1.0, 0.0, 0.0], [0.251, 0.5, 0.249]]
     """
     pool, size, rank = np.broadcast_arrays(
         *(
@@ -202,7 +323,7 @@ def log_probability(
         raise InputError(f"global_rank is {ranks[~(ranks >= 1)][0]:g}; ranks are 1-based")
     log_p = log_sequence(scheme.replacement, ranks, pool, size, rank)
     log_p += log_ways(scheme, pool, size, rank)[:, None]
-    log_p[log_p < _LOG_ZERO / 1e6] = -np.inf
+    log_p[log_p < LOG_ZERO / 1e6] = -np.inf
     impossible = (rank < 1) | (rank > size)
     if not scheme.replacement:
         impossible |= size > pool
@@ -213,7 +334,7 @@ def log_probability(
 def log_ways(
     scheme: Scheme, n_items: IntArray, sample_size: IntArray, sampled_rank: IntArray
 ) -> FloatArray:
-    """log of the number of draw sequences that end in each outcome, shape (n_outcomes,).
+    """Logarithm of the number of draw sequences that end in each outcome, shape (n_outcomes,).
 
     Hugely negative but finite for sizes off the ladder and ranks with which a user goes on.
 
@@ -222,17 +343,17 @@ def log_ways(
     """
     above = (sampled_rank - 1).astype(np.float64)
     if not scheme.adaptive:
-        return _log_choose(sample_size - 1.0, above)
-    result = np.full(above.shape, _LOG_ZERO)
+        return log_choose(sample_size - 1.0, above)
+    result = np.full(above.shape, LOG_ZERO)
     last = scheme._reach(n_items)  # the size at which everyone ends
     previous = 1
     going_on = np.array([0.0])  # log ways to reach the stage with 0, 1, .. hits so far
     for size, hits in itertools.zip_longest(scheme.ladder, scheme.thresholds):
         here = (last > previous) & (sample_size == np.minimum(size, last))
         here &= (last <= size) | (above >= (hits or 0))
-        result[here] = _extend(going_on, sample_size[here] - previous, above[here])
+        result[here] = extend(going_on, sample_size[here] - previous, above[here])
         if hits is not None:
-            going_on = _extend(going_on, size - previous, np.arange(float(hits)))
+            going_on = extend(going_on, size - previous, np.arange(float(hits)))
             previous = size
     return result
 
@@ -244,7 +365,7 @@ def log_sequence(
     sample_size: IntArray,
     sampled_rank: IntArray,
 ) -> FloatArray:
-    """log P(one given sequence of draws with r-1 hits | R), shape (n_outcomes, n_ranks).
+    """Logarithm of P(one given sequence of draws with r-1 hits | R), (n_outcomes, n_ranks).
 
     Impossible outcomes hold hugely negative finite numbers, ready for ``exp``.
     """
@@ -257,77 +378,19 @@ def log_sequence(
     inside = worse >= 0
     worse = np.maximum(worse, 0.0)
     if replacement:
-        log_above = _safe_log(better / others[:, None])
-        log_below = _safe_log(worse / others[:, None])
-        log_below[~inside] = _LOG_ZERO
-        log_above[~inside] = _LOG_ZERO
+        log_above = safe_log(better / others[:, None])
+        log_below = safe_log(worse / others[:, None])
+        log_below[~inside] = LOG_ZERO
+        log_above[~inside] = LOG_ZERO
         if pools.size == 1:
             return np.outer(above, log_above[0]) + np.outer(below, log_below[0])
         return above[:, None] * log_above[at] + below[:, None] * log_below[at]
     hits, row = np.unique(above, return_inverse=True)
-    log_p = _log_falling(better[None, :], hits[:, None])[row]
-    log_p += _log_falling(worse, below[:, None], at)
-    log_p -= _log_falling(others[at], sample_size - 1.0)[:, None]
-    log_p[~inside[at]] = _LOG_ZERO
+    log_p = log_falling(better[None, :], hits[:, None])[row]
+    log_p += log_falling(worse, below[:, None], at)
+    log_p -= log_falling(others[at], sample_size - 1.0)[:, None]
+    log_p[~inside[at]] = LOG_ZERO
     return log_p
-
-
-def _safe_log(x: FloatArray) -> FloatArray:
-    """log(x), with _LOG_ZERO for log(0)."""
-    return np.log(x, out=np.full(x.shape, _LOG_ZERO), where=x > 0)
-
-
-def _log_choose(n: FloatArray, k: FloatArray) -> FloatArray:
-    """log C(n, k), with _LOG_ZERO where it is 0."""
-    from scipy.special import gammaln
-
-    possible = (k >= 0) & (k <= n)
-    k = np.where(possible, k, 0.0)
-    log_c = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
-    return np.where(possible, log_c, _LOG_ZERO)
-
-
-def _extend(log_reached: FloatArray, block: Any, above: FloatArray) -> FloatArray:
-    """log ways to have ``above`` hits after ``block`` more draws, given ways by hits before.
-
-    ``block`` is one number, or one for each of ``above``.
-    """
-    before = np.arange(float(log_reached.size))
-    draws = np.asarray(block, dtype=np.float64)[..., None]
-    logs = log_reached + _log_choose(draws, above[:, None] - before)
-    top = logs.max(axis=1, initial=_LOG_ZERO)  # finite: log(0) is
-    return np.asarray(top + np.log(np.exp(logs - top[:, None]).sum(axis=1)))
-
-
-def _log_falling(a: FloatArray, x: FloatArray, row: IntArray | None = None) -> FloatArray:
-    """log of a (a-1) ... (a-x+1) = Gamma(a+1)/Gamma(a-x+1), _LOG_ZERO where x > a.
-
-    With ``row``, of ``a[row]``: what depends on ``a`` alone is then found once for each row.
-
-    The plain difference of two log-gammas loses log10(a) digits (4e-7 at a = 1e8); Stirling's
-    series with the leading terms cancelled by hand keeps the error below 1e-9.
-    """
-    from scipy.special import gammaln
-
-    each = a if row is None else a[row]
-    left = each - x
-    large = left >= 1e4
-    if large.all():
-        result = np.empty(left.shape)
-    else:
-        top = gammaln(a + 1.0)
-        result = (top if row is None else top[row]) - gammaln(np.maximum(left, 0.0) + 1.0)
-        result[left < 0] = _LOG_ZERO
-    if large.any():
-        each, x = np.broadcast_arrays(each, x)
-        big, taken, rest = each[large], x[large], left[large]
-        result[large] = (
-            taken * np.log(big)
-            - (rest + 0.5) * np.log1p(-taken / big)
-            - taken
-            + (1.0 / big - 1.0 / rest) / 12.0
-        )
-    return result
 
 
 @lru_cache(maxsize=256)

@@ -78,3 +78,7 @@ def render(
         table_options=table_options,
     )
     return page(content, title=title)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

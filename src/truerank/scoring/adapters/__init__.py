@@ -14,3 +14,7 @@ from truerank.scoring.adapters.recbole import from_recbole
 from truerank.scoring.adapters.rectools import from_rectools
 
 __all__ = ["from_cornac", "from_implicit", "from_lenskit", "from_recbole", "from_rectools"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,184 @@
+"""Adding, selecting and reweighting counts."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from truerank._types import FloatArray
+from truerank.outcomes._columns import Columns, replicates
+from truerank.outcomes.schemes import Scheme
+
+
+class Algebra(Columns):
+    """Counts from counts; see RankCounts."""
+
+    def select(self, which: Any) -> Self | None:
+        """Some of the outcomes; None if there are none.
+
+        ``n_users`` and ``squared_weight`` are shared out in proportion to the weight.
+
+        Parameters
+        ----------
+        which : array-like of bool, shape (n_outcomes,)
+            True for the outcomes to keep.
+
+        Returns
+        -------
+        RankCounts or None
+            Their counts.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706)
+        >>> counts.select(counts.sampled_rank > 1)
+        RankCounts(1 user; pools of 3,706 items; sample sizes 100; with replacement; 1 outcome)
+        """
+        which = np.asarray(which)
+        if not which.any():
+            return None
+        share = float(self.weight[which].sum()) / self.total_weight
+        return self._changed(
+            scheme=self.scheme[which],
+            n_items=self.n_items[which],
+            sample_size=self.sample_size[which],
+            sampled_rank=self.sampled_rank[which],
+            replicate=self.replicate[which],
+            weight=self.weight[which],
+            n_users=self.n_users * share,
+            squared_weight=self.squared_weight * share,
+        )
+
+    def first_samples(self) -> Self | None:
+        """The samples of fixed size that all users began with; None if they cannot be told.
+
+        Counts of fixed-size samples are returned as they are. From adaptive samples the first size
+        of the ladder is recovered if one hit ended the sampling there: users who went on then had
+        rank 1.
+
+        Returns
+        -------
+        RankCounts or None
+            Counts of samples of a fixed size.
+
+        Examples
+        --------
+        >>> grown = tr.RankCounts.from_ranks(
+        ...     [2, 1], sample_size=[100, 200], n_items=3706, ladder=(100, 200), replacement=False
+        ... )
+        >>> first = grown.first_samples()
+        >>> first.sample_size.tolist(), first.sampled_rank.tolist()
+        ([100, 100], [1, 2])
+        """
+        if not self.adaptive:
+            return self
+        (scheme, *more) = self.schemes
+        if more or (scheme.thresholds and scheme.thresholds[0] != 1):
+            return None
+        size = np.minimum(scheme.ladder[0], self.sample_size)
+        return self._changed(
+            schemes=[Scheme(scheme.replacement)],
+            sample_size=size,
+            sampled_rank=np.where(self.sample_size > size, 1, self.sampled_rank),
+        )
+
+    def reweighted(self, weight: FloatArray) -> Self:
+        """The same outcomes with other weights; outcomes of weight 0 are left out.
+
+        Parameters
+        ----------
+        weight : ndarray of float, shape (n_outcomes,)
+            Weights of at least 0; each unit counts as one user.
+
+        Returns
+        -------
+        RankCounts
+            With ``n_users`` the sum of the new weights.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706)
+        >>> counts.reweighted(np.array([10.0, 0.0]))
+        RankCounts(10 users; pools of 3,706 items; sample sizes 100; with replacement; 1 outcome)
+        """
+        return self._changed(weight=weight, n_users=None, squared_weight=float(weight.sum()))
+
+    def as_users(self, n_users: float) -> Self:
+        """The same outcomes in the same proportions, for another number of users.
+
+        Parameters
+        ----------
+        n_users : float
+            The number of users to pretend, above 0.
+
+        Returns
+        -------
+        RankCounts
+            With ``n_users`` as given.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706)
+        >>> counts.as_users(300).weight.tolist()
+        [200.0, 100.0]
+        """
+        factor = n_users / self.total_weight
+        return self.reweighted(factor * self.weight)
+
+    def pooled(self) -> Self:
+        """The same outcomes with replicate groups merged: all that an estimate depends on.
+
+        Returns
+        -------
+        RankCounts
+            With ``replicate`` 0 everywhere.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 3], num_negatives=99, n_items=3706)
+        >>> both = counts.of_replicate(1) + counts.of_replicate(2)
+        >>> both.n_outcomes, both.pooled().n_outcomes
+        (4, 2)
+        """
+        return self._changed(replicate=None) if self.replicate.any() else self
+
+    def of_replicate(self, group: int) -> Self:
+        """The same outcomes, marked as those of one replicate group.
+
+        Parameters
+        ----------
+        group : int
+            1 to 100; 0 removes the mark.
+
+        Returns
+        -------
+        RankCounts
+            With ``replicate`` set to ``group`` everywhere.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 3], num_negatives=99, n_items=3706)
+        >>> counts.of_replicate(2).replicate.tolist()
+        [2, 2]
+        """
+        groups = replicates(np.full(self.n_outcomes, group), self.n_outcomes)
+        return self._changed(replicate=groups)
+
+    def __add__(self, other: Any) -> Self:
+        if not isinstance(other, Algebra):
+            return NotImplemented
+        return self._build(
+            self.schemes + other.schemes,
+            np.concatenate([self.scheme, other.scheme + len(self.schemes)]),
+            np.concatenate([self.n_items, other.n_items]),
+            np.concatenate([self.sample_size, other.sample_size]),
+            np.concatenate([self.sampled_rank, other.sampled_rank]),
+            np.concatenate([self.weight, other.weight]),
+            replicate=np.concatenate([self.replicate, other.replicate]),
+            n_users=self.n_users + other.n_users,
+            squared_weight=self.squared_weight + other.squared_weight,
+        )
+
+    def __radd__(self, other: Any) -> Self:
+        return self if other == 0 else NotImplemented  # sum([...]) starts from 0

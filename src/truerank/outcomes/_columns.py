@@ -1,0 +1,196 @@
+"""The columns of RankCounts: sorted, distinct, and what can be read off them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from truerank import _checks
+from truerank._types import FloatArray, IntArray
+from truerank.errors import InputError
+from truerank.outcomes import _ranks
+from truerank.outcomes.schemes import Scheme
+
+MAX_REPLICATES = 100
+KEY = ("scheme", "n_items", "sample_size", "sampled_rank", "replicate")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Columns:
+    """What a RankCounts holds and what it says of itself; see there."""
+
+    schemes: tuple[Scheme, ...]
+    scheme: IntArray
+    n_items: IntArray
+    sample_size: IntArray
+    sampled_rank: IntArray
+    replicate: IntArray
+    weight: FloatArray
+    n_users: float
+    squared_weight: float
+
+    @classmethod
+    def _build(
+        cls,
+        schemes: Iterable[Scheme],
+        scheme: IntArray,
+        n_items: IntArray,
+        sample_size: IntArray,
+        sampled_rank: IntArray,
+        weight: FloatArray,
+        *,
+        replicate: IntArray | None = None,
+        n_users: float | None = None,
+        squared_weight: float | None = None,
+    ) -> Self:
+        """Sort, add up equal outcomes, drop empty ones."""
+        given = list(schemes)
+        kept = tuple(sorted(set(given)))
+        code = np.array([kept.index(s) for s in given], dtype=np.int64)[scheme]
+        group = np.zeros_like(code) if replicate is None else replicate
+        key = [code, n_items, sample_size, sampled_rank, group]
+        n_users = float(weight.sum()) if n_users is None else float(n_users)
+        squared = float(weight @ weight) if squared_weight is None else float(squared_weight)
+        kept_key, total = _ranks.add_up(key, weight)
+        for name, value in (("n_users", n_users), ("squared_weight", squared)):
+            _checks.real(value, name, low=0.0, open_low=True)
+        code, pool, size, rank, group = kept_key
+        used = np.unique(code)
+        code = np.searchsorted(used, code).astype(np.int64)
+        for array in (code, pool, size, rank, group, total):
+            array.setflags(write=False)
+        names = tuple(kept[i] for i in used)
+        return cls(names, code, pool, size, rank, group, total, n_users, squared)
+
+    # -- looking ----------------------------------------------------------------------------
+
+    @property
+    def n_outcomes(self) -> int:
+        """Number of distinct outcomes.
+
+        Examples
+        --------
+        >>> tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706).n_outcomes
+        2
+        """
+        return int(self.weight.size)
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights; the number of ranks if all weigh 1.
+
+        Examples
+        --------
+        >>> tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706).total_weight
+        3.0
+        """
+        return float(self.weight.sum())
+
+    @property
+    def effective_users(self) -> float:
+        """Number of equally weighted users with as much information: (sum w)^2 / sum w^2.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks(
+        ...     [1, 3, 1], num_negatives=99, n_items=3706, weights=[2, 1, 1]
+        ... )
+        >>> round(counts.effective_users, 2)
+        2.67
+        """
+        return self.total_weight**2 / self.squared_weight
+
+    @property
+    def pairs_per_user(self) -> float:
+        """Mean number of scored pairs per user and target, the target's own included.
+
+        Examples
+        --------
+        >>> tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706).pairs_per_user
+        100.0
+        """
+        return float(self.weight @ self.sample_size) / self.total_weight
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether any outcome comes from adaptive sampling.
+
+        Examples
+        --------
+        >>> tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706).adaptive
+        False
+        """
+        return any(scheme.adaptive for scheme in self.schemes)
+
+    @property
+    def is_exact(self) -> npt.NDArray[np.bool_]:
+        """Which outcomes are global ranks because the whole pool was ranked, (n_outcomes,).
+
+        Examples
+        --------
+        >>> tr.RankCounts.from_exact_ranks([1, 3, 1], n_items=3706).is_exact.tolist()
+        [True, True]
+        """
+        without = np.array([not scheme.replacement for scheme in self.schemes])
+        return np.asarray(without[self.scheme] & (self.sample_size == self.n_items))
+
+    def __repr__(self) -> str:
+        schemes = ", ".join(
+            f"{scheme.name} replacement" if not scheme.adaptive else f"adaptive {scheme.name}"
+            for scheme in self.schemes
+        )
+        exact = float(self.weight[self.is_exact].sum()) / self.total_weight
+        return (
+            f"RankCounts({_several(self.n_users, 'user')}; pools of {_spread(self.n_items)} items; "
+            f"sample sizes {_spread(self.sample_size)}; {schemes}; "
+            f"{_several(float(self.n_outcomes), 'outcome')}"
+            + (f"; {exact:.0%} exact" if exact else "")
+            + ("; negatives shared within replicate groups" if self.replicate.any() else "")
+            + ")"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Same outcomes and weights (fractions to 1e-12, whole users exactly)."""
+        if not isinstance(other, Columns):
+            return NotImplemented
+        same = self.schemes == other.schemes and self.n_outcomes == other.n_outcomes
+        return (
+            same
+            and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in KEY)
+            and bool(np.allclose(self.weight, other.weight, rtol=1e-12, atol=0))
+            and bool(np.isclose(self.n_users, other.n_users, rtol=1e-12, atol=0))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _changed(self, **changes: Any) -> Self:
+        """A copy with some columns changed, built again: sorted, equal outcomes added up."""
+        names = (*KEY, "schemes", "weight", "n_users", "squared_weight")
+        return self._build(**({name: getattr(self, name) for name in names} | changes))
+
+
+def replicates(replicate: Any, n_rows: int) -> IntArray:
+    """Checked replicate groups, shape (n_rows,); zeros if there are none."""
+    if replicate is None:
+        return np.zeros(n_rows, dtype=np.int64)
+    groups = _checks.whole_numbers(replicate, "replicate")
+    if groups.size != n_rows:
+        raise InputError(f"replicate has {groups.size} values; there are {n_rows} outcomes")
+    because = f"0 is none, groups are 1 to {MAX_REPLICATES}"
+    _checks.within(groups, "replicate", low=0, high=MAX_REPLICATES, because=because)
+    return groups
+
+
+def _several(value: float, what: str) -> str:
+    """ "1 user", "2 users", "2.5 users"."""
+    number = f"{int(value):,}" if value.is_integer() else f"{value:,.6g}"
+    return f"{number} {what}" if value == 1 else f"{number} {what}s"
+
+
+def _spread(values: IntArray) -> str:
+    low, high = int(values.min()), int(values.max())
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"

@@ -1,0 +1,98 @@
+"""Which rows of several models are those of one user, and whether they were ranked alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from truerank._types import IntArray
+from truerank.errors import InputError
+from truerank.outcomes import _ranks
+from truerank.outcomes._ranks import Units
+
+UNPAIRED = "compare on the same users, pools and scheme, or say unpaired=True"
+
+
+def check_several(models: Iterable[str]) -> None:
+    """Raise unless there are at least two models."""
+    names = list(models)
+    if len(names) < 2:
+        raise InputError(f"models are {', '.join(names) or 'none'}; a comparison needs two or more")
+
+
+def keys(models: Mapping[str, dict[str, Any]], found: Mapping[str, Units]) -> dict[str, IntArray]:
+    """The user, or (user, item), of each unit as one number, the same in every model."""
+    user = _common_codes({model: ranks["user_ids"] for model, ranks in models.items()}, "user_id")
+    items = {model: ranks["item_ids"] for model, ranks in models.items()}
+    without = [model for model, ids in items.items() if ids is None]
+    if without and len(without) < len(items):
+        raise InputError(
+            f"{without[0]} has no column item_id, others have; targets are matched by it"
+        )
+    if not without:
+        item = _common_codes(items, "item_id")
+        n_items = 1 + max(int(codes.max()) for codes in item.values())
+        user = {model: user[model] * n_items + item[model] for model in models}
+    return {model: user[model][units.row] for model, units in found.items()}
+
+
+def _common_codes(ids: Mapping[str, npt.NDArray[Any]], name: str) -> dict[str, IntArray]:
+    """Ids as integers, equal ones alike in every model."""
+    text = {model: array.dtype.kind in "OUS" for model, array in ids.items()}
+    if len(set(text.values())) > 1:
+        kinds = " and ".join(f"{ids[model].dtype} in {model}" for model in ids)
+        raise InputError(f"{name} is {kinds}; ids of one kind can be matched")
+    joined = np.concatenate(list(ids.values()))
+    codes = _ranks.codes(joined, name, joined.size)
+    ends = np.cumsum([array.size for array in ids.values()])[:-1]
+    return dict(zip(ids, np.split(codes, ends), strict=True))
+
+
+def in_order(units: Units, order: IntArray) -> Units:
+    return Units(
+        units.scheme,
+        units.row[order],
+        units.n_items[order],
+        units.sample_size[order],
+        units.sampled_rank[order],
+        units.weight[order],
+        units.n_users,
+    )
+
+
+def check_same_users(
+    models: Mapping[str, dict[str, Any]],
+    found: Mapping[str, Units],
+    key: Mapping[str, IntArray],
+    first: str,
+    other: str,
+) -> None:
+    for here, there in ((first, other), (other, first)):
+        alone = ~np.isin(key[here], key[there])
+        if alone.any():
+            user = models[here]["user_ids"][found[here].row[np.argmax(alone)]]
+            what = "users" if models[here]["item_ids"] is None else "targets"
+            raise InputError(
+                f"{int(alone.sum()):,} of the {alone.size:,} {what} of {here} are not in {there}, "
+                f"such as user {user}; {UNPAIRED}"
+            )
+
+
+def check_same_design(one: Units, two: Units, first: str, other: str) -> None:
+    """Raise where the models were not ranked alike."""
+    if one.scheme != two.scheme:
+        raise InputError(
+            f"scheme is {one.scheme.name} for {first} and {two.scheme.name} for {other}; {UNPAIRED}"
+        )
+    names = ["n_items", "weight"] if one.scheme.adaptive else ["n_items", "sample_size", "weight"]
+    for name in names:
+        here, there = getattr(one, name), getattr(two, name)
+        if (here != there).any():
+            at = int(np.argmax(here != there))
+            raise InputError(
+                f"{name} is {here[at]:g} for {first} and {there[at]:g} for {other} at the user of "
+                f"row {int(one.row[at])} of {first}; {UNPAIRED}"
+            )

@@ -1,0 +1,194 @@
+"""Counts as Arrow tables and Parquet files, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from truerank import _checks
+from truerank.errors import InputError
+from truerank.outcomes import _ranks, tables
+from truerank.outcomes._columns import KEY, Columns, replicates
+from truerank.outcomes.schemes import Scheme
+
+FORMAT_VERSION = 1
+_FORMAT_KEY = b"truerank.rank_counts"
+
+
+class Saving(Columns):
+    """How a RankCounts is kept; see there."""
+
+    def to_arrow(self) -> Any:
+        """The outcomes as a pyarrow Table, one row per outcome.
+
+        Returns
+        -------
+        pyarrow.Table
+            Columns ``scheme`` (readable text), ``n_items``, ``sample_size``, ``sampled_rank``,
+            ``replicate`` and ``weight``; ``n_users`` and ``squared_weight`` in its metadata.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706)
+        >>> counts.to_arrow().column_names
+        ['scheme', 'n_items', 'sample_size', 'sampled_rank', 'replicate', 'weight']
+        """
+        import pyarrow as pa
+
+        names = pa.array([scheme.name for scheme in self.schemes])
+        columns = {
+            "scheme": pa.DictionaryArray.from_arrays(pa.array(self.scheme, pa.int32()), names)
+        }
+        columns |= {name: pa.array(getattr(self, name)) for name in (*KEY[1:], "weight")}
+        facts = f"{FORMAT_VERSION} {self.n_users!r} {self.squared_weight!r}"
+        return pa.table(columns, metadata={_FORMAT_KEY: facts.encode()})
+
+    def to_pandas(self) -> Any:
+        """The outcomes as a pandas DataFrame, one row per outcome.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the columns of :meth:`to_arrow`.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706)
+        >>> counts.to_pandas()[["scheme", "sampled_rank", "weight"]]
+          scheme  sampled_rank  weight
+        0   with             1     2.0
+        1   with             3     1.0
+        """
+        return self.to_arrow().to_pandas()
+
+    def save(self, path: Any, *, notes: Mapping[bytes, bytes] | None = None) -> None:
+        """Write the counts to a Parquet file, which :meth:`load` reads.
+
+        The file appears whole or not at all: it is written under a temporary name and renamed.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to write; the name ends in ``.parquet``.
+        notes : mapping of bytes to bytes, optional
+            More entries for the metadata of the file.
+
+        Raises
+        ------
+        InputError
+            If the name has another ending or the folder does not exist.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706)
+        >>> counts.save("counts.parquet")
+        >>> tr.RankCounts.load("counts.parquet") == counts
+        True
+        """
+        import pyarrow.parquet as pq
+
+        if Path(path).suffix.lower() not in tables.PARQUET:
+            raise InputError(f"cannot write {path}: its name must end in {tables.PARQUET[0]}")
+        with tables.replacing(path) as temporary:
+            table = self.to_arrow()
+            metadata = {**(table.schema.metadata or {}), **(notes or {})}
+            pq.write_table(table.replace_schema_metadata(metadata), temporary)
+
+    @classmethod
+    def load(cls, path: Any) -> Self:
+        """Read the counts that :meth:`save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+            The Parquet file.
+
+        Returns
+        -------
+        RankCounts
+            Equal to those saved, bit for bit.
+
+        Raises
+        ------
+        InputError
+            If the file holds something else (for a file of ranks use :meth:`from_table`), is
+            damaged, or was written by a later truerank.
+
+        Examples
+        --------
+        >>> tr.RankCounts.from_exact_ranks([1, 3], n_items=3706).save("counts.parquet")
+        >>> tr.RankCounts.load("counts.parquet").n_users
+        2.0
+        """
+        path = Path(path)
+        source = tables.read(path)
+        facts = tables.parquet_metadata(path).get(_FORMAT_KEY)
+        if facts is None:
+            raise InputError(
+                f"{path} holds no RankCounts; for a file of ranks use RankCounts.from_table"
+            )
+        version, _, rest = facts.decode(errors="replace").partition(" ")
+        if version != str(FORMAT_VERSION):
+            raise InputError(
+                f"{path} is RankCounts format {version[:20]!r}; this truerank reads up to "
+                f"{FORMAT_VERSION}: upgrade truerank"
+            )
+        try:
+            n_users, squared = (float(part) for part in rest.split())
+            return cls.from_columns(source, n_users=n_users, squared_weight=squared)
+        except (ValueError, TypeError) as error:
+            raise InputError(f"{path} is damaged: {error}") from None
+
+    @classmethod
+    def from_columns(cls, table: Any, *, n_users: float, squared_weight: float) -> Self:
+        """Counts from a table of outcomes with their weights; equal outcomes add up.
+
+        Parameters
+        ----------
+        table : table or path
+            With the columns of :meth:`to_arrow`, its rows in any order.
+        n_users : float
+            What metrics are divided by.
+        squared_weight : float
+            Sum of the squared weights of independent ranks.
+
+        Returns
+        -------
+        RankCounts
+            The outcomes, checked and sorted.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706)
+        >>> table = counts.to_arrow()
+        >>> tr.RankCounts.from_columns(table, n_users=3, squared_weight=3) == counts
+        True
+        """
+        source = tables.read(table)
+        names = source.values("scheme").tolist()
+        code_of = {name: i for i, name in enumerate(dict.fromkeys(names))}
+        schemes = [Scheme.parse(name) for name in code_of]
+        code = np.array([code_of[name] for name in names], dtype=np.int64)
+        pool, size, rank, group = (_checks.whole_numbers(source.values(n), n) for n in KEY[1:])
+        for i, scheme in enumerate(schemes):
+            here = code == i
+            _ranks.check_outcomes(scheme, pool[here], size[here], rank[here])
+        return cls._build(
+            schemes,
+            code,
+            pool,
+            size,
+            rank,
+            _ranks.row_weights(source.values("weight"), rank.size),
+            replicate=replicates(group, rank.size),
+            n_users=n_users,
+            squared_weight=squared_weight,
+        )
+
+
+def is_saved(path: Any) -> bool:
+    """Whether ``path`` is a Parquet file that `RankCounts.save` wrote."""
+    return _FORMAT_KEY in tables.parquet_metadata(Path(path))
