@@ -63,7 +63,7 @@ def from_recbole(model: Any, test_data: Any) -> Scorer:
     >>> from recbole.data import create_dataset, data_preparation
     >>> from recbole.model.general_recommender import Pop
     >>> Path("tiny").mkdir()
-    >>> lines = [f"u{u}\\ti{(u * i) % 5}" for u in range(1, 5) for i in range(1, 5)]
+    >>> lines = [f"u{u}\\ti{(u * i) % 13}" for u in range(1, 13) for i in range(1, 6)]
     >>> header = "user_id:token\\titem_id:token"
     >>> _ = Path("tiny/tiny.inter").write_text("\\n".join([header, *lines]))
     >>> options = {"data_path": ".", "use_gpu": False, "load_col": None, "seed": 0}
@@ -71,7 +71,7 @@ def from_recbole(model: Any, test_data: Any) -> Scorer:
     >>> train, valid, test = data_preparation(config, create_dataset(config))
     >>> scorer = tr.scoring.adapters.from_recbole(Pop(config, train.dataset), test)
     >>> scorer.n_items
-    4
+    12
     """
     try:
         import torch
