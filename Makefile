@@ -58,11 +58,12 @@ chromium:
 	then echo "Installed chromium, for the tests of reports"; \
 	else echo "Reports are not tested in a browser: there is no chromium on the PATH (apt-get install chromium)"; fi
 
-lint: $(DEV) ## Check style, types and import rules
+lint: $(DEV) ## Check style, types, import rules and docstrings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.docstrings
 
 docs: $(DOCS) ## Build the documentation into build/site, strictly
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

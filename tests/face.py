@@ -48,14 +48,31 @@ class Thing:
 
     @property
     def signature(self) -> str:
-        """Parameters and what is returned, as written; empty for properties."""
-        if self.kind == "property":
-            given = self.function.__annotations__.get("return", "")
-            return f" -> {given}"
+        """Parameters and what is returned, as written; of properties what is returned."""
         try:
-            return str(inspect.signature(self.function))
+            found = inspect.signature(self.function)
         except (TypeError, ValueError):  # classes without an __init__ of their own
             return ""
+        result = _AsWritten(found.return_annotation)
+        if self.kind == "property":
+            return f" -> {result}"
+        plain = [
+            p if p.annotation is p.empty else p.replace(annotation=_AsWritten(p.annotation))
+            for p in found.parameters.values()
+        ]
+        if self.kind == "class":
+            return str(inspect.Signature(plain))
+        return str(inspect.Signature(plain, return_annotation=result))
+
+
+class _AsWritten:
+    """An annotation that shows as in the source, without quotes."""
+
+    def __init__(self, annotation: Any) -> None:
+        self.text = annotation if isinstance(annotation, str) else repr(annotation)
+
+    def __repr__(self) -> str:
+        return self.text
 
 
 def modules() -> list[ModuleType]:
