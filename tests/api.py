@@ -17,7 +17,7 @@ def lines() -> list[str]:
     found = []
     for module in face.modules():
         found.append(f"module {module.__name__}")
-        for name in getattr(module, "__all__", ()):
+        for name in face.names(module):
             value = getattr(module, name)
             if not (callable(value) or inspect.ismodule(value)):
                 found.append(f"constant {module.__name__}.{name}")

@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[1]
 NOT_YET = (
     "truerank.data.named",
     "truerank.designs",
+    "truerank.engines",
     "truerank.evaluation",
     "truerank.inference",
     "truerank.models.multivae",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -78,25 +79,42 @@ class _AsWritten:
 def modules() -> list[ModuleType]:
     """The public modules: truerank, those that its `__all__` names, those that theirs names..."""
     found: dict[str, ModuleType] = {}
-    waiting = [importlib.import_module(path) for path in ("truerank", *MORE)]
+    waiting = [
+        importlib.import_module(path)
+        for path in ("truerank", *MORE)
+        if importlib.util.find_spec(path) is not None
+    ]
     while waiting:
         module = waiting.pop()
         if module.__name__ not in found:
             found[module.__name__] = module
-            public = (getattr(module, name) for name in getattr(module, "__all__", ()))
+            public = (getattr(module, name) for name in names(module))
             waiting += [value for value in public if isinstance(value, ModuleType)]
     return sorted(found.values(), key=lambda module: (module.__name__.count("."), module.__name__))
+
+
+def names(module: ModuleType) -> list[str]:
+    """The public names of a module; where it lists none, those that it defines."""
+    if hasattr(module, "__all__"):
+        return list(module.__all__)
+    home = module.__name__
+    own = [name for name, value in vars(module).items() if _home(value) == home]
+    return [name for name in own if not name.startswith("_")]
+
+
+def _home(value: Any) -> str:
+    return getattr(value, "__module__", None) or ""
 
 
 def walk() -> list[Thing]:
     """Every public thing once, under its shortest public name, sorted by name."""
     found: dict[int, Thing] = {}
     for module in modules():
-        for name in getattr(module, "__all__", ()):
+        for name in names(module):
             value = getattr(module, name)
-            home = getattr(value, "__module__", None) or ""
-            if callable(value) and not name.startswith("_") and home.startswith("truerank"):
-                found.setdefault(id(value), Thing(f"{module.__name__}.{name}", value, home))
+            ours = callable(value) and _home(value).startswith("truerank")
+            if ours and not name.startswith("_"):
+                found.setdefault(id(value), Thing(f"{module.__name__}.{name}", value, _home(value)))
     inherited: dict[int, Thing] = {}
     for thing in list(found.values()):
         for member in members(thing):

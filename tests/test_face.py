@@ -14,7 +14,7 @@ import pytest
 from tests import api, face
 
 import truerank
-from truerank import _lazy
+from truerank import _lazy, metrics
 from truerank.outcomes import schemes
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -72,3 +72,13 @@ def test_names_and_signatures_are_those_of_the_snapshot():
     changes = list(difflib.unified_diff(before, api.lines(), "api.txt", "now", lineterm="", n=0))
     shown = "\n".join(changes)
     assert not changes, f"the public face changed; if on purpose: {api.RENEW}\n{shown}"
+
+
+def test_docstrings_are_looked_at():
+    """A function that is not public and has but a summary shows what the check finds."""
+    docstrings = pytest.importorskip("tests.docstrings", reason="numpydoc is not installed")
+    bare = face.Thing("truerank.metrics.total_gains", metrics.total_gains, "truerank.metrics")
+    found = {problem.split()[0] for problem in docstrings.problems(bare)}
+    assert found == {"PR01", "RT01", "EX01"}
+    good = face.Thing("truerank.metrics.key", metrics.key, "truerank.metrics")
+    assert not list(docstrings.problems(good))
