@@ -56,7 +56,7 @@ class CLS(Estimator):
 
 
 def corrected_gains(space: OutcomeSpace, metrics: Sequence[Metric]) -> list[FloatArray]:
-    """The corrected gain of each outcome, one array a metric."""
+    """The corrected gain of each outcome, one array per metric."""
     from scipy.optimize import nnls
 
     share = space.support.weight / space.support.n_items

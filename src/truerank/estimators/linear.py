@@ -200,7 +200,7 @@ class MN(Linear):
     name: ClassVar[str] = "mn"
 
     def _gram(self, space: OutcomeSpace, prior: FloatArray, n_users: float) -> FloatArray:
-        a, ranks = space.probability, space.support.weight  # sums over R: `ranks` ranks a point
+        a, ranks = space.probability, space.support.weight  # sums over R: `ranks` ranks per point
         gram = _weighted_gram(a, prior - ranks / n_users)
         gram[np.diag_indices_from(gram)] += (ranks @ a) / n_users
         return gram
