@@ -49,11 +49,17 @@ class Thing:
 
     @property
     def signature(self) -> str:
-        """Parameters and what is returned, as written; of properties what is returned."""
-        try:
-            found = inspect.signature(self.function)
-        except (TypeError, ValueError):  # classes without an __init__ of their own
+        """Parameters and what is returned, as written; of properties what is returned.
+
+        Empty for classes without a constructor of ours, such as errors: what Python says of those
+        differs between its versions.
+        """
+        if self.kind == "class" and not any(
+            "__init__" in vars(base) and _home(base).startswith("truerank")
+            for base in self.value.__mro__
+        ):
             return ""
+        found = inspect.signature(self.function)
         result = _AsWritten(found.return_annotation)
         if self.kind == "property":
             return f" -> {result}"
