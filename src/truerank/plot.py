@@ -1,13 +1,14 @@
 """Figures for notebooks and papers: each function draws on a matplotlib Axes and returns it.
 
 They take what `estimate` or `evaluate` gives, or several models as a dict. Models differ in colour
-(Okabe and Ito's, which colour-blind readers can tell apart) and in the style of their lines.
+(Okabe and Ito's, which colour-blind readers can tell apart) and in line style. Needs matplotlib
+(extra ``plot``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from truerank import mapping as mapping_module
 from truerank import metrics as metrics_module
@@ -33,7 +34,32 @@ _ERRORS = tuple(a * 10.0**b for b in range(-6, 2) for a in (1, 2, 5))  # ticks
 def recall_curve(
     models: Any, *, metric: str = "recall", largest: int = curves_module.LARGEST, ax: Any = None
 ) -> Any:
-    """A metric at K = 1 to ``largest`` on a log axis, with bands where there are intervals."""
+    """Draw a metric at K = 1 to ``largest`` on a log axis, with bands for intervals.
+
+    Parameters
+    ----------
+    models : Estimates, Evaluation or mapping of str to them
+        What `estimate` or `evaluate` gave, or a dict of several models by name.
+    metric : str
+        Name of the metric, without cut-off.
+    largest : int
+        The largest K.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes that were drawn on.
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 9], num_negatives=19, n_items=400)
+    >>> est = tr.estimate(counts, "recall@10", confidence=None)
+    >>> ax = tr.plot.recall_curve({"EASE": est}, largest=20)
+    >>> ax.get_ylabel()
+    'recall@K on the whole catalogue'
+    """
     ax = _axes(ax)
     for i, (name, found) in enumerate(_models(models).items()):
         one = curves_module.curve(found, metric, largest=largest)
@@ -46,10 +72,30 @@ def recall_curve(
     return _finish(ax)
 
 
-def rank_distribution(models: Any, *, kind: str = "cdf", ax: Any = None) -> Any:
-    """The estimated distribution of global ranks: ``kind`` is "cdf" or "pmf".
+def rank_distribution(models: Any, *, kind: Literal["cdf", "pmf"] = "cdf", ax: Any = None) -> Any:
+    """Draw the estimated distribution of global ranks.
 
-    The pmf is drawn in cells of ranks, as the share of users per rank of the cell.
+    Parameters
+    ----------
+    models : Estimates, Evaluation or mapping of str to them
+        What `estimate` or `evaluate` gave, or a dict of several models by name.
+    kind : {"cdf", "pmf"}
+        Share of users up to each rank, or per rank (drawn in cells of ranks).
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes that were drawn on.
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 9], num_negatives=19, n_items=400)
+    >>> est = tr.estimate(counts, "recall@10", confidence=None)
+    >>> ax = tr.plot.rank_distribution(est, kind="pmf")
+    >>> ax.get_ylabel()
+    'share of users per rank'
     """
     if kind not in ("cdf", "pmf"):
         raise InputError(f"kind is {kind!r}; it must be 'cdf' or 'pmf'")
@@ -76,9 +122,36 @@ def rank_distribution(models: Any, *, kind: str = "cdf", ax: Any = None) -> Any:
 
 
 def mapping(models: Any, *, mappings: Iterable[str] = mapping_module.USUAL, ax: Any = None) -> Any:
-    """The sampled recall curve taken to global K by each f(k), beside the estimated one.
+    """Draw the sampled recall curve moved to global K by mappings f(k), beside the estimate.
 
-    Of adaptive samples, that of the first size, with which all users began.
+    For adaptive samples it is that of the first size, with which all users began.
+
+    Parameters
+    ----------
+    models : Estimates, Evaluation or mapping of str to them
+        What `estimate` or `evaluate` gave, or a dict of several models by name.
+    mappings : iterable of str
+        Names of mappings, see `truerank.mapping.get`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes that were drawn on.
+
+    Raises
+    ------
+    InputError
+        If users did not begin with samples of one size.
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 9], num_negatives=19, n_items=400)
+    >>> est = tr.estimate(counts, "recall@10", confidence=None)
+    >>> ax = tr.plot.mapping({"EASE": est}, mappings=["linear", "bound"])
+    >>> [line.get_label() for line in ax.lines]
+    ['EASE, estimated', 'EASE, linear', 'EASE, bound']
     """
     ax = _axes(ax)
     given = _models(models)
@@ -112,7 +185,29 @@ def mapping(models: Any, *, mappings: Iterable[str] = mapping_module.USUAL, ax: 
 
 
 def comparison(found: Comparison, *, ax: Any = None) -> Any:
-    """The differences that `compare` found, with intervals; filled where they are significant."""
+    """Draw the differences that `compare` found, with intervals; filled where significant.
+
+    Parameters
+    ----------
+    found : Comparison
+        What `compare` gave.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes that were drawn on.
+
+    Examples
+    --------
+    >>> ease = tr.RankCounts.from_ranks([1, 1, 2, 5, 9] * 9, num_negatives=19, n_items=400)
+    >>> als = tr.RankCounts.from_ranks([1, 3, 4, 5, 9] * 9, num_negatives=19, n_items=400)
+    >>> found = tr.compare({"EASE": ease, "ALS": als}, "recall@10", unpaired=True)
+    >>> ax = tr.plot.comparison(found)
+    >>> ax.get_xlabel()
+    'difference in recall@10 (95 % interval)'
+    """
     if not isinstance(found, Comparison):
         raise InputError(f"found is of type {type(found).__name__}; give what tr.compare gives")
     ax = _axes(ax)
@@ -140,9 +235,33 @@ def frontier(
     found: Frontier | None = None,
     ax: Any = None,
 ) -> Any:
-    """Predicted error of a metric against the cost of a sample, with this evaluation marked.
+    """Draw the predicted error of a metric against the cost of a sample.
 
-    ``metric`` is the first one estimated unless said; ``found`` a frontier known already.
+    The present evaluation is marked by a star.
+
+    Parameters
+    ----------
+    estimates : Estimates or Evaluation
+        What `estimate` or `evaluate` gave for one model.
+    metric : str or Metric, optional
+        The metric; by default the first one that was estimated.
+    found : Frontier, optional
+        A frontier that was computed before.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes that were drawn on.
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 9], num_negatives=19, n_items=400)
+    >>> est = tr.estimate(counts, "recall@10", confidence=None)
+    >>> ax = tr.plot.frontier(est)
+    >>> ax.get_xlabel()
+    'scored negatives per user'
     """
     ax = _axes(ax)
     (one,) = _models(estimates).values()
@@ -158,7 +277,7 @@ def frontier(
     if here.total_error is not None and here.value > 0.0:
         error = here.total_error / here.value
         ax.plot([one.counts.pairs_per_user], [error], "*", ms=14, color="black", label="this one")
-    ax.set(xscale="log", yscale="log", xlabel="scored negatives a user")
+    ax.set(xscale="log", yscale="log", xlabel="scored negatives per user")
     ax.set_ylabel(f"error of {found.metric}, % of it")
     ax.set_xticks([point.pairs_per_user for point in found.of(DESIGNS[-1])])
     ax.minorticks_off()
