@@ -107,18 +107,18 @@ def sampled_ranks(
     return scheme, size, found + 1
 
 
-def simulated_counts(
+def simulated_ranks(
     global_rank: IntArray,
     n_items: IntArray,
     design: Design,
     rng: np.random.Generator,
     *,
     catalogue: int | None = None,
-) -> RankCounts:
-    """RankCounts of one simulated evaluation of users with these global ranks and pools.
+) -> tuple[Scheme, IntArray, IntArray]:
+    """One evaluation by a design of users with these global ranks and pools.
 
     ``catalogue`` is the number of items that a share of the catalogue refers to; the largest pool
-    if not given.
+    if not given. Returns the law of the ranks (as a budget cut it), sample sizes and sampled ranks.
     """
     n_users = global_rank.size
     scheme = design.scheme(int(n_items.max()) if catalogue is None else catalogue)
@@ -130,13 +130,25 @@ def simulated_counts(
             total = math.floor(design.budget * n_users) - n_users
     elif not isinstance(design, Exact):
         raise InputError(f"design is {design!r}, which depends on more than ranks; simulate others")
-    scheme, size, rank = sampled_ranks(global_rank, n_items, scheme, sizes, rng, total)
+    return sampled_ranks(global_rank, n_items, scheme, sizes, rng, total)
+
+
+def simulated_counts(
+    global_rank: IntArray,
+    n_items: IntArray,
+    design: Design,
+    rng: np.random.Generator,
+    *,
+    catalogue: int | None = None,
+) -> RankCounts:
+    """`simulated_ranks` as counts."""
+    scheme, size, rank = simulated_ranks(global_rank, n_items, design, rng, catalogue=catalogue)
     return RankCounts.from_outcomes(
         scheme,
         n_items=n_items,
         sample_size=size,
         sampled_rank=rank,
-        weight=np.ones(n_users),
+        weight=np.ones(global_rank.size),
     )
 
 
