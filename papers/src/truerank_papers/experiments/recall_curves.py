@@ -9,7 +9,7 @@ import numpy as np
 
 from truerank import mapping
 from truerank._types import FloatArray
-from truerank.inference.planning.simulate import Design
+from truerank.designs import Fixed
 from truerank_papers.experiments.ranks import GlobalRanks
 from truerank_papers.experiments.results import Line, Panel
 from truerank_papers.experiments.run import Run
@@ -18,7 +18,7 @@ MOST_POINTS = 300  # of a drawn curve
 
 
 def sampled_recall(
-    run: Run, what: str, ranks: GlobalRanks, design: Design, repeats: int
+    run: Run, what: str, ranks: GlobalRanks, design: Fixed, repeats: int
 ) -> FloatArray:
     """Sample evaluations and compute their recall curves.
 
@@ -40,7 +40,7 @@ def sampled_recall(
     ndarray
         Sampled recall@1 to recall@n, shape (repeats, n).
     """
-    n = design.sample_size
+    n = design.sample_size or 0
 
     def curves(first: int, last: int) -> FloatArray:
         found = []

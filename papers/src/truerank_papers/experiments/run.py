@@ -15,12 +15,11 @@ from truerank import data, estimators
 from truerank import metrics as metrics_module
 from truerank import progress as _progress
 from truerank._types import FloatArray
+from truerank.designs import Design
 from truerank.errors import InputError, MissingExtraError
-from truerank.inference.planning.simulate import Design
 from truerank.metrics import MetricLike
 from truerank.models import Model, fit_cached
 from truerank.outcomes.counts import RankCounts
-from truerank.outcomes.schemes import Scheme
 from truerank.progress import Progress
 from truerank.scoring import task
 from truerank.scoring.exact import count
@@ -340,24 +339,6 @@ class Run:
 
     def _note(self, kind: str, name: str, value: str) -> None:
         self.record.setdefault(kind, {})[name] = value
-
-
-def fixed(sample_size: int, *, replacement: bool) -> Design:
-    """Make the design of samples of one size.
-
-    Parameters
-    ----------
-    sample_size
-        Number of items per sample, the target included.
-    replacement
-        Whether negatives are drawn with replacement.
-
-    Returns
-    -------
-    Design
-        The design.
-    """
-    return Design(Scheme(replacement), sample_size)
 
 
 def estimates(

@@ -171,6 +171,45 @@ def sampled_ranks(
     return scheme, size, found + 1
 
 
+def simulated_ranks(
+    global_rank: IntArray,
+    n_items: IntArray,
+    design: Design,
+    rng: np.random.Generator,
+    *,
+    catalogue: int | None = None,
+) -> tuple[Scheme, IntArray, IntArray]:
+    """Simulate one evaluation by a design.
+
+    Parameters
+    ----------
+    global_rank, n_items : array of int
+        Global ranks (1-based) and pools of the users, shape (n_users,).
+    design : Design
+        How negatives are chosen: exact, fixed or adaptive.
+    rng : numpy.random.Generator
+        Source of the draws.
+    catalogue : int, optional
+        The number of items that a share of the catalogue refers to; the largest pool if not given.
+
+    Returns
+    -------
+    tuple of (Scheme, array of int, array of int)
+        The law of the ranks (as a budget cut it), sample sizes and sampled ranks.
+    """
+    n_users = global_rank.size
+    scheme = design.scheme(int(n_items.max()) if catalogue is None else catalogue)
+    sizes, total = n_items, None
+    if isinstance(design, Fixed):
+        sizes = np.full(n_users, design.sample_size)
+    elif isinstance(design, Adaptive):
+        if design.budget is not None:
+            total = math.floor(design.budget * n_users) - n_users
+    elif not isinstance(design, Exact):
+        raise InputError(f"design is {design!r}, which depends on more than ranks; simulate others")
+    return sampled_ranks(global_rank, n_items, scheme, sizes, rng, total)
+
+
 def simulated_counts(
     global_rank: IntArray,
     n_items: IntArray,
@@ -179,7 +218,7 @@ def simulated_counts(
     *,
     catalogue: int | None = None,
 ) -> RankCounts:
-    """The counts of one simulated evaluation.
+    """Simulate one evaluation by a design, as counts.
 
     Parameters
     ----------
@@ -197,23 +236,13 @@ def simulated_counts(
     RankCounts
         Outcomes of the users.
     """
-    n_users = global_rank.size
-    scheme = design.scheme(int(n_items.max()) if catalogue is None else catalogue)
-    sizes, total = n_items, None
-    if isinstance(design, Fixed):
-        sizes = np.full(n_users, design.sample_size)
-    elif isinstance(design, Adaptive):
-        if design.budget is not None:
-            total = math.floor(design.budget * n_users) - n_users
-    elif not isinstance(design, Exact):
-        raise InputError(f"design is {design!r}, which depends on more than ranks; simulate others")
-    scheme, size, rank = sampled_ranks(global_rank, n_items, scheme, sizes, rng, total)
+    scheme, size, rank = simulated_ranks(global_rank, n_items, design, rng, catalogue=catalogue)
     return RankCounts.from_outcomes(
         scheme,
         n_items=n_items,
         sample_size=size,
         sampled_rank=rank,
-        weight=np.ones(n_users),
+        weight=np.ones(global_rank.size),
     )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from truerank import metrics as metrics_module
 from truerank._types import FloatArray
+from truerank.designs import Fixed
 from truerank_papers.experiments.ranks import GlobalRanks
-from truerank_papers.experiments.run import Run, fixed
+from truerank_papers.experiments.run import Run
 
 ESTIMATORS = ("cls", "bv(gamma=0.1)", "bv(gamma=0.01)", "mle", "wmle", "mes")
 CUTS = (1, 5, 10, 20)
@@ -23,7 +24,7 @@ def estimates(run: Run, dataset: str, ranks: dict[str, GlobalRanks]) -> dict[str
             estimators=ESTIMATORS,
             metrics=METRICS,
             repeats=repeats,
-            design=fixed(100, replacement=True),
+            design=Fixed(sample_size=100, replacement=True),
         )
         for name, one in ranks.items()
     }

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from truerank._types import FloatArray
+from truerank.designs import Fixed
 from truerank_papers.experiments.models import exact_ranks
 from truerank_papers.experiments.ranks import GlobalRanks
 from truerank_papers.experiments.registry import experiment
 from truerank_papers.experiments.results import Figure, Line, Panel, Result
-from truerank_papers.experiments.run import Run, fixed
+from truerank_papers.experiments.run import Run
 
 ESTIMATORS = ("bv(gamma=0.1)", "mle", "wmle", "mes")
 LAST = 200  # ranks shown
@@ -26,7 +27,7 @@ def _curves(
         estimators=ESTIMATORS,
         metrics=CURVE,
         repeats=run.repeats(),
-        design=fixed(sample_size, replacement=True),
+        design=Fixed(sample_size=sample_size, replacement=True),
     ).mean(axis=0)
     exact = np.cumsum(ranks.pmf())[:LAST]
     return {"exact": exact, **dict(zip(ESTIMATORS, values, strict=True))}

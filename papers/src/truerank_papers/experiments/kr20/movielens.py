@@ -9,12 +9,13 @@ import numpy as np
 
 from truerank import metrics as metrics_module
 from truerank._types import FloatArray
+from truerank.designs import Fixed
 from truerank.models import IALS, ItemKNN
 from truerank_papers.experiments.published import Number, Numbers
 from truerank_papers.experiments.ranks import GlobalRanks
 from truerank_papers.experiments.registry import experiment
 from truerank_papers.experiments.results import Figure, Line, Panel, Result, Table
-from truerank_papers.experiments.run import Run, fixed
+from truerank_papers.experiments.run import Run
 
 DATA = "ml-1m"
 METRICS = ("recall@10", "ndcg@10", "ap", "auc")
@@ -47,7 +48,7 @@ def _values(run: Run, ranks: dict[str, GlobalRanks]) -> dict[str, FloatArray]:
             estimators=ESTIMATORS,
             metrics=METRICS,
             repeats=repeats,
-            design=fixed(101, replacement=True),
+            design=Fixed(sample_size=101, replacement=True),
         )
         for name, one in ranks.items()
     }
@@ -185,7 +186,7 @@ def figure6(run: Run) -> Result:
                     estimators=estimators,
                     metrics=["recall@10"],
                     repeats=repeats,
-                    design=fixed(m + 1, replacement=True),
+                    design=Fixed(sample_size=m + 1, replacement=True),
                     part=20,  # a correction for every pool is most of the work
                 )[:, :, 0].mean(axis=0)
                 for m in sizes

@@ -6,12 +6,13 @@ import numpy as np
 
 from truerank import metrics as metrics_module
 from truerank._types import FloatArray, IntArray
+from truerank.designs import Fixed
 from truerank.outcomes.schemes import Scheme, log_probability
 from truerank_papers.experiments.published import Number, Numbers
 from truerank_papers.experiments.ranks import GlobalRanks
 from truerank_papers.experiments.registry import experiment
 from truerank_papers.experiments.results import Figure, Line, Panel, Result, Table
-from truerank_papers.experiments.run import Run, fixed
+from truerank_papers.experiments.run import Run
 
 N_ITEMS = 10_000
 RANKS = {
@@ -52,7 +53,7 @@ def table2(run: Run) -> Result:
             estimators=["naive"],
             metrics=METRICS,
             repeats=repeats,
-            design=fixed(100, replacement=True),
+            design=Fixed(sample_size=100, replacement=True),
         )[:, 0]
         for metric, column in zip(METRICS, values.T, strict=True):
             ours[recommender, metric] = Number(float(column.mean()), float(column.std()))

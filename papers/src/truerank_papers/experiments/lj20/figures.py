@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from truerank import mapping
+from truerank.designs import Fixed
 from truerank_papers.datasets import NAMED
 from truerank_papers.experiments.models import exact_ranks
 from truerank_papers.experiments.recall_curves import (
@@ -21,7 +22,7 @@ from truerank_papers.experiments.recall_curves import (
 )
 from truerank_papers.experiments.registry import experiment
 from truerank_papers.experiments.results import Figure, Line, Panel, Result
-from truerank_papers.experiments.run import Run, fixed
+from truerank_papers.experiments.run import Run
 
 N = NAMED["ml-1m"].n_items
 RULES = ("linear", "bound", "beta(1)", "beta(0.5)")
@@ -32,7 +33,9 @@ def figure1(run: Run) -> Result:
     """Whole curves and two windows of each; one sample, n = 100."""
     ranks = exact_ranks(run, "ml-1m")
     curves = {
-        name: sampled_recall(run, f"LJ20 ml-1m {name}", one, fixed(100, replacement=True), 10)[0]
+        name: sampled_recall(
+            run, f"LJ20 ml-1m {name}", one, Fixed(sample_size=100, replacement=True), 10
+        )[0]
         for name, one in ranks.items()
     }
     panels = [
@@ -57,7 +60,7 @@ def figure2(run: Run) -> Result:
     """MultiVAE, without replacement."""
     panels = []
     for name, ranks in exact_ranks(run, "ml-1m", "MultiVAE").items():
-        design = fixed(100, replacement=False)
+        design = Fixed(sample_size=100, replacement=False)
         curve = sampled_recall(run, "LJ20 MultiVAE hyper n=100", ranks, design, 10)[0]
         panels.append(relation_panel(name, ranks, curve, "linear", n_items=N, times=5))
     return Result(
@@ -137,9 +140,9 @@ def figure7(run: Run) -> Result:
     """The sampled curve on the global scale, and the global curve on the sampled one."""
     panels = []
     for name, ranks in exact_ranks(run, "ml-1m", "MultiVAE").items():
-        curve = sampled_recall(run, f"LJ20 ml-1m {name}", ranks, fixed(100, replacement=True), 10)[
-            0
-        ]
+        curve = sampled_recall(
+            run, f"LJ20 ml-1m {name}", ranks, Fixed(sample_size=100, replacement=True), 10
+        )[0]
         panels += [
             aligned_panel(f"global scale, K to {last}", ranks, curve, RULES, n_items=N, last=last)
             for last in (N, 300)
@@ -170,7 +173,7 @@ def figure8(run: Run) -> Result:
             k = spread(1, last)
             lines = [Line("exact", k, global_recall(ranks, k), "dashed")]
             for n in (50, 100, 500, 1000):
-                design = fixed(n, replacement=True)
+                design = Fixed(sample_size=n, replacement=True)
                 curve = sampled_recall(run, f"LJ20 {dataset} NeuMF n={n}", ranks, design, 10)[0]
                 at = mapped("linear", n_items=n_items, sample_size=n)
                 some = np.unique(np.rint(np.linspace(0, np.sum(at <= last) - 1, 300)).astype(int))

@@ -8,6 +8,7 @@ import numpy as np
 
 from truerank import mapping
 from truerank._types import FloatArray
+from truerank.designs import Fixed
 from truerank.outcomes.counts import RankCounts
 from truerank_papers.experiments.models import exact_ranks
 from truerank_papers.experiments.published import Number, Numbers
@@ -15,7 +16,7 @@ from truerank_papers.experiments.ranks import GlobalRanks
 from truerank_papers.experiments.recall_curves import global_recall, mapped, sampled_recall
 from truerank_papers.experiments.registry import experiment
 from truerank_papers.experiments.results import Figure, Line, Panel, Result, Table
-from truerank_papers.experiments.run import Run, fixed
+from truerank_papers.experiments.run import Run
 from truerank_papers.experiments.winners import best_found
 
 DATASETS = ("ml-1m", "yelp", "pinterest-20", "citeulike")
@@ -147,7 +148,7 @@ def _varying(run: Run, sample_size: int, cuts: tuple[int, ...]) -> Result:
     ):
         found = exact_ranks(run, "ml-1m", "MultiVAE", leave_out=leave_out)
         for ranks in found.values():
-            design = fixed(sample_size, replacement=replacement)
+            design = Fixed(sample_size=sample_size, replacement=replacement)
             curves = sampled_recall(
                 run, f"LJ20 MultiVAE {kind} n={sample_size}", ranks, design, repeats
             )
@@ -251,7 +252,7 @@ def distances(
         estimators=["smooth"],
         metrics=[f"recall@{cut}" for cut in at],
         repeats=curves.shape[0],
-        design=fixed(n, replacement=True),
+        design=Fixed(sample_size=n, replacement=True),
     )[:, 0]
     for error, values in errors(global_recall(ranks, at), smooth).items():
         found["smooth", error] = values
@@ -272,7 +273,7 @@ def errors(exact: FloatArray, sampled: FloatArray) -> dict[str, FloatArray]:
 
 def _curves(run: Run, dataset: str, model: str, ranks: GlobalRanks) -> FloatArray:
     """Sampled recall@1 to 100, (repeats, 100)."""
-    design = fixed(100, replacement=True)
+    design = Fixed(sample_size=100, replacement=True)
     return sampled_recall(run, f"LJ20 {dataset} {model}", ranks, design, run.repeats())
 
 

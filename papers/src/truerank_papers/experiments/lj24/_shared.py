@@ -11,16 +11,14 @@ import numpy as np
 from truerank import estimators
 from truerank import metrics as metrics_module
 from truerank._types import FloatArray
-from truerank.designs import make_ladder
+from truerank.designs import LJ24, Design, Fixed
 from truerank.estimators import BV, MN
 from truerank.estimators.likelihood import make_support
 from truerank.estimators.support import RankDistribution, Support
-from truerank.inference.planning.simulate import Design
 from truerank.outcomes.counts import RankCounts
-from truerank.outcomes.schemes import Scheme
 from truerank_papers.experiments.published import Number, Published
 from truerank_papers.experiments.ranks import GlobalRanks
-from truerank_papers.experiments.run import Run, estimates, fixed
+from truerank_papers.experiments.run import Run, estimates
 
 PRINTED = ("pinterest-20", "yelp", "ml-20m")
 DATASETS = ("ml-1m", "citeulike", *PRINTED)
@@ -55,7 +53,7 @@ def fixed_estimates(
 ) -> dict[str, FloatArray]:
     """By estimator, averaged priors too: (repeats, n_metrics) from samples of a fixed size."""
     what = f"LJ24 {dataset} {model} n={sample_size}"
-    design, repeats = fixed(sample_size, replacement=True), run.repeats()
+    design, repeats = Fixed(sample_size=sample_size, replacement=True), run.repeats()
     own = run.redrawn(what, ranks, estimators=OWN, metrics=METRICS, repeats=repeats, design=design)
     averaged = _with_averaged_priors(run, what, ranks, design, repeats)
     found = {name: own[:, e] for e, name in enumerate(OWN)}
@@ -112,7 +110,8 @@ def adaptive_estimates(
     """By estimator (repeats, n_metrics), and the mean sample sizes (repeats,)."""
     what = f"LJ24 {dataset} {model} adaptive"
     stop = min(STOP, int(ranks.n_items.max()))
-    design, repeats = Design(Scheme(True, make_ladder(START, stop))), run.repeats()
+    design = LJ24(start=START, stop=stop, replacement=True)
+    repeats = run.repeats()
     values = run.redrawn(
         what, ranks, estimators=ADAPTIVE, metrics=METRICS, repeats=repeats, design=design
     )

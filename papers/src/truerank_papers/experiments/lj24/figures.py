@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from truerank._types import FloatArray
+from truerank.designs import Fixed
 from truerank.estimators.support import RankDistribution, full
 from truerank.inference.planning.efficiency import sampling_efficiency
 from truerank_papers.datasets import NAMED
@@ -30,7 +31,7 @@ from truerank_papers.experiments.recall_curves import (
 )
 from truerank_papers.experiments.registry import Function, experiment
 from truerank_papers.experiments.results import Figure, Line, Panel, Result
-from truerank_papers.experiments.run import Run, fixed
+from truerank_papers.experiments.run import Run
 
 HERE = ("citeulike", "ml-1m")
 RULES = ("linear", "bound", "beta(1)", "beta(0.5)")
@@ -62,7 +63,9 @@ def figure(
 def _one_sample(run: Run, dataset: str, model: str, ranks: GlobalRanks, n: int) -> FloatArray:
     """Sampled recall@1 to n of one evaluation."""
     what = f"LJ24 {dataset} {model} curve n={n}"
-    return np.asarray(sampled_recall(run, what, ranks, fixed(n, replacement=True), 10)[0])
+    return np.asarray(
+        sampled_recall(run, what, ranks, Fixed(sample_size=n, replacement=True), 10)[0]
+    )
 
 
 def _pool(ranks: GlobalRanks) -> int:
@@ -173,7 +176,7 @@ def figure6(run: Run, dataset: str, ranks: Ranks) -> tuple[Panel, ...]:
             estimators=names,
             metrics=[f"recall@{k}" for k in edges[1:]],
             repeats=10,
-            design=fixed(100, replacement=True),
+            design=Fixed(sample_size=100, replacement=True),
         )[0]
         total = np.concatenate([[0.0], np.cumsum(one.pmf())])[edges]
         lines = [Line("exact", edges[1:] - 4.5, np.diff(total), "points")]

@@ -8,6 +8,7 @@ import numpy as np
 
 from truerank import metrics as metrics_module
 from truerank._types import FloatArray
+from truerank.designs import Fixed
 from truerank.inference import estimates
 from truerank_papers.experiments.lj24._shared import (
     METRICS,
@@ -21,12 +22,12 @@ from truerank_papers.experiments.models import exact_ranks
 from truerank_papers.experiments.published import Number, Numbers
 from truerank_papers.experiments.ranks import GlobalRanks
 from truerank_papers.experiments.results import Table
-from truerank_papers.experiments.run import Run, fixed
+from truerank_papers.experiments.run import Run
 
 REPEATS = 20
 QUICK = ("EASE", "itemKNN", "ALS")  # to rank
 HELD = ("recall@1", "recall@10", "recall@50")
-DESIGN = fixed(100, replacement=True)
+DESIGN = Fixed(sample_size=100, replacement=True)
 
 
 def _ranks(run: Run, *, leave_out: bool) -> Iterator[tuple[str, str, GlobalRanks]]:

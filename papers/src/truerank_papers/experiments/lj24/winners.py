@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from truerank._types import FloatArray
+from truerank.designs import Fixed
 from truerank_papers.datasets import NAMED
 from truerank_papers.experiments.lj24._shared import (
     DATASETS,
@@ -24,7 +25,7 @@ from truerank_papers.experiments.ranks import GlobalRanks
 from truerank_papers.experiments.recall_curves import global_recall, mapped, sampled_recall
 from truerank_papers.experiments.registry import experiment
 from truerank_papers.experiments.results import Result, Table
-from truerank_papers.experiments.run import Run, fixed
+from truerank_papers.experiments.run import Run
 from truerank_papers.experiments.winners import best_found, best_two_found, leader
 
 RULES = ("linear", "bound", "beta(0.5)", "beta(1)")
@@ -48,7 +49,7 @@ def table3(run: Run) -> Result:
                     run,
                     f"LJ24 {dataset} {name} curve n=1000",
                     one,
-                    fixed(1000, replacement=True),
+                    Fixed(sample_size=1000, replacement=True),
                     run.repeats(),
                 )
                 for name, one in ranks.items()
