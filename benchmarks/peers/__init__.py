@@ -55,7 +55,7 @@ def ours(problem: Problem) -> Callable[[], dict[str, float]]:
     scorer = tr.scoring.Factors(problem.user_factors, problem.item_factors)
 
     def evaluate() -> dict[str, float]:
-        counts = tr.exact_counts(scorer, problem.test, train=problem.train, progress=False)
+        counts = tr.count(scorer, problem.test, train=problem.train, progress=False)
         found = tr.estimate(counts, list(METRICS), estimator="naive", confidence=None)
         return {metric: found[metric].value for metric in METRICS}
 

@@ -1,8 +1,7 @@
 """Figures for notebooks and papers: each function draws on a matplotlib Axes and returns it.
 
 They take what `estimate` or `evaluate` gives, or several models as a dict. Models differ in colour
-(Okabe and Ito's, which colour-blind readers can tell apart) and in line style. Needs matplotlib
-(extra ``plot``).
+(Okabe and Ito's, which colour-blind readers can tell apart) and in the style of their lines.
 """
 
 from __future__ import annotations
@@ -34,15 +33,15 @@ _ERRORS = tuple(a * 10.0**b for b in range(-6, 2) for a in (1, 2, 5))  # ticks
 def recall_curve(
     models: Any, *, metric: str = "recall", largest: int = curves_module.LARGEST, ax: Any = None
 ) -> Any:
-    """Draw a metric at K = 1 to ``largest`` on a log axis, with bands for intervals.
+    """Draw a metric at every K on a log axis, with bands where there are intervals.
 
     Parameters
     ----------
-    models : Estimates, Evaluation or mapping of str to them
-        What `estimate` or `evaluate` gave, or a dict of several models by name.
-    metric : str
-        Name of the metric, without cut-off.
-    largest : int
+    models : Estimates, Evaluation or dict of these
+        What was estimated, by model if there are several.
+    metric : str, default "recall"
+        A metric without a cut-off.
+    largest : int, default 200
         The largest K.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
@@ -50,15 +49,13 @@ def recall_curve(
     Returns
     -------
     matplotlib.axes.Axes
-        The axes that were drawn on.
+        The axes drawn on.
 
     Examples
     --------
-    >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 9], num_negatives=19, n_items=400)
-    >>> est = tr.estimate(counts, "recall@10", confidence=None)
-    >>> ax = tr.plot.recall_curve({"EASE": est}, largest=20)
-    >>> ax.get_ylabel()
-    'recall@K on the whole catalogue'
+    >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+    >>> tr.plot.recall_curve(tr.estimate(counts), largest=5).get_xlabel()
+    'K'
     """
     ax = _axes(ax)
     for i, (name, found) in enumerate(_models(models).items()):
@@ -77,25 +74,24 @@ def rank_distribution(models: Any, *, kind: Literal["cdf", "pmf"] = "cdf", ax: A
 
     Parameters
     ----------
-    models : Estimates, Evaluation or mapping of str to them
-        What `estimate` or `evaluate` gave, or a dict of several models by name.
+    models : Estimates, Evaluation or dict of these
+        What was estimated, by model if there are several.
     kind : {"cdf", "pmf"}
-        Share of users up to each rank, or per rank (drawn in cells of ranks).
+        ``"cdf"``: the share of users whose target ranks at or above R. ``"pmf"``: the share of
+        users per rank, in cells of ranks.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The axes that were drawn on.
+        The axes drawn on.
 
     Examples
     --------
-    >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 9], num_negatives=19, n_items=400)
-    >>> est = tr.estimate(counts, "recall@10", confidence=None)
-    >>> ax = tr.plot.rank_distribution(est, kind="pmf")
-    >>> ax.get_ylabel()
-    'share of users per rank'
+    >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+    >>> tr.plot.rank_distribution(tr.estimate(counts)).get_xlabel()
+    'global rank'
     """
     if kind not in ("cdf", "pmf"):
         raise InputError(f"kind is {kind!r}; it must be 'cdf' or 'pmf'")
@@ -112,7 +108,7 @@ def rank_distribution(models: Any, *, kind: Literal["cdf", "pmf"] = "cdf", ax: A
         (line,) = ax.plot(x, y, label=name, **_style(i))
         if low is not None:
             ax.fill_between(x, low, high, color=line.get_color(), alpha=_BAND, lw=0)
-    label = "share of users up to that rank" if kind == "cdf" else "share of users per rank"
+    label = "share of users at or above that rank" if kind == "cdf" else "share of users per rank"
     ax.set(xscale="log", xlabel="global rank", ylabel=label)
     if kind == "pmf":
         ax.set_yscale("log")
@@ -122,43 +118,36 @@ def rank_distribution(models: Any, *, kind: Literal["cdf", "pmf"] = "cdf", ax: A
 
 
 def mapping(models: Any, *, mappings: Iterable[str] = mapping_module.USUAL, ax: Any = None) -> Any:
-    """Draw the sampled recall curve moved to global K by mappings f(k), beside the estimate.
+    """Draw the sampled recall curve taken to global K by each f(k), beside the estimated one.
 
-    For adaptive samples it is that of the first size, with which all users began.
+    Of adaptive samples the first size counts, with which all users began.
 
     Parameters
     ----------
-    models : Estimates, Evaluation or mapping of str to them
-        What `estimate` or `evaluate` gave, or a dict of several models by name.
+    models : Estimates, Evaluation or dict of these
+        What was estimated, by model if there are several.
     mappings : iterable of str
-        Names of mappings, see `truerank.mapping.get`.
+        Names of mappings, as in ``truerank.mapping``.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The axes that were drawn on.
-
-    Raises
-    ------
-    InputError
-        If users did not begin with samples of one size.
+        The axes drawn on.
 
     Examples
     --------
-    >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 9], num_negatives=19, n_items=400)
-    >>> est = tr.estimate(counts, "recall@10", confidence=None)
-    >>> ax = tr.plot.mapping({"EASE": est}, mappings=["linear", "bound"])
-    >>> [line.get_label() for line in ax.lines]
-    ['EASE, estimated', 'EASE, linear', 'EASE, bound']
+    >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9], n_items=500, num_negatives=19)
+    >>> tr.plot.mapping(tr.estimate(counts), mappings=["linear"]).get_ylabel()
+    'recall@K'
     """
     ax = _axes(ax)
     given = _models(models)
     wanted = tuple(mappings)
     for i, (name, found) in enumerate(given.items()):
         largest = int(found.counts.n_items.max())
-        one = curves_module.curve(found.again("recall", k=1, confidence=None), largest=largest)
+        one = curves_module.curve(found.again("recall@1", confidence=None), largest=largest)
         colour = _colour(i)
         ax.plot(one.k, one.value, label=f"{name}, estimated", color=colour, lw=1.8)
         for j, which in enumerate(wanted):
@@ -185,35 +174,35 @@ def mapping(models: Any, *, mappings: Iterable[str] = mapping_module.USUAL, ax: 
 
 
 def comparison(found: Comparison, *, ax: Any = None) -> Any:
-    """Draw the differences that `compare` found, with intervals; filled where significant.
+    """Draw differences between models with their intervals, filled where they are significant.
 
     Parameters
     ----------
     found : Comparison
-        What `compare` gave.
+        What `truerank.compare` gives.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The axes that were drawn on.
+        The axes drawn on.
 
     Examples
     --------
-    >>> ease = tr.RankCounts.from_ranks([1, 1, 2, 5, 9] * 9, num_negatives=19, n_items=400)
-    >>> als = tr.RankCounts.from_ranks([1, 3, 4, 5, 9] * 9, num_negatives=19, n_items=400)
-    >>> found = tr.compare({"EASE": ease, "ALS": als}, "recall@10", unpaired=True)
-    >>> ax = tr.plot.comparison(found)
-    >>> ax.get_xlabel()
-    'difference in recall@10 (95 % interval)'
+    >>> ranks = {"A": [1, 2, 1, 5, 1, 3], "B": [9, 4, 1, 8, 7, 3]}
+    >>> counts = {
+    ...     name: tr.RankCounts.from_exact_ranks(one, n_items=10) for name, one in ranks.items()
+    ... }
+    >>> tr.plot.comparison(tr.compare(counts, "recall@3")).get_xlabel()
+    'difference in recall@3 (95 % interval)'
     """
     if not isinstance(found, Comparison):
         raise InputError(f"found is of type {type(found).__name__}; give what tr.compare gives")
     ax = _axes(ax)
     names = []
     for at, one in enumerate(reversed(found.differences)):
-        sure = one.p_holm < 1.0 - found.confidence
+        sure = found.sure(one)
         colour = PALETTE[0] if sure else _MUTED
         ax.plot([one.low, one.high], [at, at], color=colour, lw=2)
         ax.plot([one.value], [at], "o", color=colour, mfc=colour if sure else "white", ms=7)
@@ -235,33 +224,33 @@ def frontier(
     found: Frontier | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw the predicted error of a metric against the cost of a sample.
-
-    The present evaluation is marked by a star.
+    """Draw the predicted error of a metric against the cost of a sample, this one marked.
 
     Parameters
     ----------
     estimates : Estimates or Evaluation
-        What `estimate` or `evaluate` gave for one model.
+        What was estimated.
     metric : str or Metric, optional
-        The metric; by default the first one that was estimated.
+        One metric; the first one estimated unless stated.
     found : Frontier, optional
-        A frontier that was computed before.
+        A frontier that is known already; else it is simulated.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The axes that were drawn on.
+        The axes drawn on.
 
     Examples
     --------
-    >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 9], num_negatives=19, n_items=400)
-    >>> est = tr.estimate(counts, "recall@10", confidence=None)
-    >>> ax = tr.plot.frontier(est)
-    >>> ax.get_xlabel()
-    'scored negatives per user'
+    >>> from truerank.inference.planning.frontier import Frontier, FrontierPoint
+    >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9], n_items=500, num_negatives=19)
+    >>> known = Frontier(
+    ...     "auc", (FrontierPoint("fixed", 20.0, 0.1), FrontierPoint("fixed", 40.0, 0.07))
+    ... )
+    >>> tr.plot.frontier(tr.estimate(counts, "auc"), found=known).get_xlabel()
+    'scored pairs per user'
     """
     ax = _axes(ax)
     (one,) = _models(estimates).values()
@@ -277,8 +266,8 @@ def frontier(
     if here.total_error is not None and here.value > 0.0:
         error = here.total_error / here.value
         ax.plot([one.counts.pairs_per_user], [error], "*", ms=14, color="black", label="this one")
-    ax.set(xscale="log", yscale="log", xlabel="scored negatives per user")
-    ax.set_ylabel(f"error of {found.metric}, % of it")
+    ax.set(xscale="log", yscale="log", xlabel="scored pairs per user")
+    ax.set_ylabel(f"relative error of {found.metric}, %")
     ax.set_xticks([point.pairs_per_user for point in found.of(DESIGNS[-1])])
     ax.minorticks_off()
     _finish(ax)

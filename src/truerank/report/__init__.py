@@ -1,7 +1,6 @@
-"""One HTML page that says what an evaluation found, to be attached to a mail or printed.
+"""One HTML page that says what an evaluation found: no network, to be attached and printed.
 
-The page loads nothing from the network. Every number comes from `inference`. Needs jinja2 (extra
-``report``).
+A thin shell: every number comes from `estimates`, `curves` and `inference`.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from truerank._types import Scope
 from truerank.errors import InputError
 from truerank.estimators import Estimator
 from truerank.evaluation.auditing import Audit
@@ -26,24 +26,19 @@ def write(models: Any, path: Any, **options: Any) -> None:
 
     Parameters
     ----------
-    models : mapping, PairedCounts, table or path
-        As in :func:`render`.
+    models : dict, PairedCounts, table or file
+        As in `render`: ``{"EASE": result}``.
     path : str or path
-        Where to write; the name ends in ``.html``.
-    **options : dict
-        The options of :func:`render`.
-
-    Raises
-    ------
-    InputError
-        If the name has another ending.
+        A file name that ends in ``.html``.
+    **options
+        As in `render`.
 
     Examples
     --------
-    >>> counts = tr.RankCounts.from_ranks(
-    ...     [1, 1, 2, 5, 9], num_negatives=9, n_items=50, replacement=False
-    ... )
-    >>> tr.report.write({"EASE": counts}, "report.html", metrics="recall@10")
+    >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+    >>> tr.report.write({"EASE": tr.estimate(counts, "recall@5")}, "report.html")
+    >>> open("report.html", encoding="utf-8").read(15)
+    '<!DOCTYPE html>'
     """
     if not str(path).lower().endswith((".html", ".htm")):
         raise InputError(f"path is {path}; give it the ending .html")
@@ -56,10 +51,9 @@ def render(
     *,
     title: str = "Evaluation report",
     metrics: MetricLike | Iterable[MetricLike] | None = None,
-    k: int | Iterable[int] | None = None,
     estimator: str | Estimator | None = None,
     confidence: float | None = None,
-    scope: str | None = None,
+    scope: Scope | None = None,
     population_size: float | None = None,
     unpaired: bool = False,
     audit: Audit | None = None,
@@ -67,59 +61,53 @@ def render(
     progress: Progress = None,
     **table_options: Any,
 ) -> str:
-    """A report on one or several models as an HTML page.
+    """The page as text.
 
     Parameters
     ----------
-    models : mapping, PairedCounts, table or path
-        Name -> what `evaluate` or `estimate` gave, RankCounts, or a table or file of ranks or
-        saved counts, as in :func:`truerank.compare`; one model is enough. Or PairedCounts, or one
-        table or file with a column ``model``.
-    title : str
-        Title of the page.
-    metrics : str, Metric, or iterable of them, optional
-        Metrics to show; the verdict is on the first. By default those of the first result given,
-        or the usual ones.
-    k : int or iterable of int, optional
-        Cut-offs of the metrics that carry none.
+    models : dict, PairedCounts, table or file
+        Name -> what `truerank.evaluate` or `truerank.estimate` gave, RankCounts, or a table or
+        file of ranks or saved counts, as in `truerank.compare`; one model is enough. Or
+        PairedCounts, or one table or file with a column ``model``.
+    title : str, default "Evaluation report"
+        The title of the page.
+    metrics : str, Metric or list of these, optional
+        The verdict is on the first of them. Unless stated, those of the first result given, or the
+        usual ones.
     estimator : str or Estimator, optional
-        As in :func:`truerank.estimate`; by default that of the first result given.
+        As in `truerank.estimate`; unless stated, as in the first result given.
     confidence : float, optional
-        As in :func:`truerank.estimate`; by default that of the first result given.
+        As in `truerank.estimate`; unless stated, as in the first result given.
     scope : {"these-users", "population"}, optional
-        Who the numbers are about, as in :func:`truerank.estimate`.
+        As in `truerank.estimate`; unless stated, as in the first result given.
     population_size : float, optional
-        The number of all users, as in :func:`truerank.estimate`.
-    unpaired : bool
-        Compare models that were not ranked for the same users, as in :func:`truerank.compare`.
+        As in `truerank.estimate`; unless stated, as in the first result given.
+    unpaired : bool, default False
+        As in `truerank.compare`.
     audit : Audit, optional
-        Findings of :func:`truerank.audit`, to show beside those about the ranks themselves.
+        Findings of `truerank.audit` to show beside those about the ranks themselves.
     seed : int, optional
-        Seed of all random draws.
+        As in `truerank.estimate`; unless stated, as in the first result given.
     progress : callable or bool, optional
-        None shows a bar on a terminal if it takes long, False shows nothing; a function is called
-        with (steps done, steps in all).
-    **table_options : dict
-        For tables, as in :meth:`RankCounts.from_table`: ``n_items``, ``num_negatives``, ...
+        As in `truerank.estimate`.
+    **table_options
+        For tables, as in `RankCounts.from_table`: ``n_items``, ``sample_size``, ...
 
     Returns
     -------
     str
-        The page.
+        HTML that needs no network.
 
     Examples
     --------
-    >>> counts = tr.RankCounts.from_ranks(
-    ...     [1, 1, 2, 5, 9], num_negatives=9, n_items=50, replacement=False
-    ... )
-    >>> page = tr.report.render({"EASE": counts}, metrics="recall@10", title="Monday")
-    >>> "<title>Monday</title>" in page
+    >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+    >>> page = tr.report.render({"EASE": tr.estimate(counts, "recall@5")}, title="EASE")
+    >>> "<title>EASE</title>" in page
     True
     """
     content = gather(
         models,
         metrics=metrics,
-        k=k,
         estimator=estimator,
         confidence=confidence,
         scope=scope,
