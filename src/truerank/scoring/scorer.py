@@ -53,17 +53,35 @@ class Scorer(ABC):
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """What messages call it.
+
+        Examples
+        --------
+        >>> tr.scoring.Dense(np.eye(3)).label
+        'Dense'
+        """
         return type(self).__name__
 
     @property
     def scores_rows(self) -> bool:
-        """Whether it scores a user's whole catalogue at a time, rather than pair by pair."""
+        """Whether it scores a user's whole catalogue at a time, rather than pair by pair.
+
+        Examples
+        --------
+        >>> tr.scoring.Dense(np.eye(3)).scores_rows
+        True
+        """
         return type(self).score_all is not Scorer.score_all
 
     @property
     def is_matrix(self) -> bool:
-        """Whether it is vectors or a matrix that we multiply ourselves, and nobody is asked."""
+        """Whether it is vectors or a matrix that we multiply ourselves, and nobody is asked.
+
+        Examples
+        --------
+        >>> tr.scoring.Dense(np.eye(3)).is_matrix
+        True
+        """
         return False
 
     @abstractmethod
