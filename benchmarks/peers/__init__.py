@@ -21,7 +21,7 @@ from benchmarks.peers._problem import METRICS, Problem, make
 
 ROUNDS = 5
 BLOCKS = (128, 512, 1024)  # users at a time of the bare product; the fastest counts
-SIZES = ((6_040, 3_706, 165), (30_000, 40_000, 165))  # users, items, training items a user
+SIZES = ((6_040, 3_706, 165), (30_000, 40_000, 165))  # users, items, training items per user
 APART = 1e-6
 
 
@@ -55,7 +55,7 @@ def ours(problem: Problem) -> Callable[[], dict[str, float]]:
     scorer = tr.scoring.Factors(problem.user_factors, problem.item_factors)
 
     def evaluate() -> dict[str, float]:
-        counts = tr.exact_counts(scorer, problem.test, train=problem.train, progress=False)
+        counts = tr.count(scorer, problem.test, train=problem.train, progress=False)
         found = tr.estimate(counts, list(METRICS), estimator="naive", confidence=None)
         return {metric: found[metric].value for metric in METRICS}
 
