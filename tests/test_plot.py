@@ -127,7 +127,7 @@ def test_frontiers(models) -> None:
     assert [line.get_label() for line in ax.lines] == ["adaptive", "fixed", "this one"]
     np.testing.assert_allclose(adaptive.get_ydata(), [0.1, 0.05])
     np.testing.assert_allclose(fixed.get_xdata(), [50.0, 100.0])
-    assert here.get_xdata()[0] == pytest.approx(49.0)
+    assert here.get_xdata()[0] == pytest.approx(50.0)  # 49 negatives and the target
     error = one["recall@10"].total_error / one["recall@10"].value
     assert here.get_ydata()[0] == pytest.approx(error)
     assert ax.get_figure() is not None

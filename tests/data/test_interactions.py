@@ -191,9 +191,10 @@ def test_straight_into_models_and_evaluation():
     data = tr.data.synthetic.interactions(catalogue, per_user=8.0, seed=1)
     train, test = split = data.leave_one_out("last")
     scorer = tr.models.ItemKNN().fit(train, item_ids=split.item_ids)
-    ranks = tr.exact_ranks(scorer, test, train=train)
+    ranks = tr.rank(scorer, test, train=train)["rank"].to_numpy()
     frames = [pd.DataFrame({"user_id": p.user_id, "item_id": p.item_id}) for p in split]
-    assert ranks.tolist() == tr.exact_ranks(scorer, frames[1], train=frames[0]).tolist()
+    same = tr.rank(scorer, frames[1], train=frames[0])["rank"].to_numpy()
+    assert ranks.tolist() == same.tolist()
     result = tr.evaluate(scorer, test, train=train, metrics=["recall@5"], confidence=None)
     assert result["recall@5"].value == pytest.approx((ranks <= 5).mean(), abs=0.05)
 

@@ -8,12 +8,12 @@ import reference as ref
 from scipy import optimize, stats
 
 import truerank as tr
+from truerank.designs import LJ24, Fixed
 from truerank.estimators import _logspline
 from truerank.estimators._laplace import Mixture, find_mode
 from truerank.estimators._neighbours import on_grid
 from truerank.estimators.likelihood import likelihood, make_support
 from truerank.inference.planning import simulate
-from truerank.inference.planning.simulate import Design
 from truerank.metrics import parse
 from truerank.outcomes.schemes import Scheme
 
@@ -38,13 +38,13 @@ def _shapes(n_items, n_users, rng):
 
 def _sample(rank, n_items, design, seed):
     pools = np.broadcast_to(np.asarray(n_items, dtype=np.int64), rank.shape).copy()
-    return simulate.sampled_counts(rank, pools, design, np.random.default_rng(seed))
+    return simulate.simulated_counts(rank, pools, design, np.random.default_rng(seed))
 
 
-FIXED = Design(Scheme(replacement=False), 50)
-WITH = Design(Scheme(replacement=True), 50)
-LADDER = Design(Scheme(replacement=False, ladder=(20, 40, 80, 160, 300)))
-TO_THE_END = Design(Scheme(replacement=False, ladder=(20, 200, 2000)))
+FIXED = Fixed(sample_size=50)
+WITH = Fixed(sample_size=50, replacement=True)
+LADDER = LJ24(start=20, stop=300)  # 20, 40, 80, 160, 300
+TO_THE_END = LJ24(start=20, growth=10, stop=2000)  # 20, 200, 2000
 
 
 def _mixture(counts, n_functions=12):
@@ -208,7 +208,7 @@ def test_exact_ranks_beside_sampled_ones_count_as_they_are():
 
 def test_many_ranks_are_read_between_a_few():
     rank = ref.power_law(20_000, 5000, 0.4, seed=4)
-    counts = _sample(rank, 20_000, Design(Scheme(replacement=True), 2000), 4)
+    counts = _sample(rank, 20_000, Fixed(sample_size=2000, replacement=True), 4)
     few = on_grid(counts)
     assert few.n_outcomes < 0.6 * counts.n_outcomes
     assert few.weight @ few.sampled_rank == pytest.approx(counts.weight @ counts.sampled_rank)
@@ -240,21 +240,21 @@ def test_many_pools_are_read_between_a_few():
         assert grid[metric].value == pytest.approx(each[metric].value, rel=0.01)
 
 
-@pytest.mark.parametrize("target", ["users", "population"])
-def test_posterior_moments_are_those_of_its_draws(mixed, target):
+@pytest.mark.parametrize("scope", ["these-users", "population"])
+def test_posterior_moments_are_those_of_its_draws(mixed, scope):
     est = tr.estimate(mixed, METRICS, estimator="smooth")
     metrics = parse(METRICS[:-1])
     posterior = est.posterior
     assert sum(part.weight for part in posterior.components) == pytest.approx(1.0)
-    mean = posterior.mean(metrics, target=target)
-    masses, exact = posterior.draw(4000, np.random.default_rng(0), target=target)
+    mean = posterior.mean(metrics, scope=scope)
+    masses, exact = posterior.draw(4000, np.random.default_rng(0), scope=scope)
     assert masses.sum(axis=1) + exact.sum() == pytest.approx(np.ones(4000))
     gain = np.stack([m.gain(posterior.support.rank, 450) for m in metrics], axis=1)
     known = np.stack([m.gain(posterior.likelihood.exact_rank, 450) for m in metrics], axis=1)
     values = masses @ gain + exact @ known
-    spread = np.sqrt(np.diag(posterior.covariance(metrics, target=target)))
+    spread = np.sqrt(np.diag(posterior.covariance(metrics, scope=scope)))
     assert np.abs(values.mean(axis=0) - mean).max() < 0.5 * spread.max()
-    if target == "population":
+    if scope == "population":
         assert values.std(axis=0) == pytest.approx(spread, rel=0.25)
     else:  # the draws leave out what users' ranks vary given the law
         assert (values.std(axis=0) < 1.1 * spread).all()
@@ -267,5 +267,5 @@ def test_bad_options(mixed):
         tr.estimators.Smooth(n_functions=3)
     est = tr.estimate(mixed, "recall@10", estimator="smooth(n_functions=8)")
     assert est.posterior.components[0].mode.size == 8
-    with pytest.raises(tr.InputError, match="target is 'all'"):
-        est.posterior.mean(parse("recall@10"), target="all")
+    with pytest.raises(tr.InputError, match="scope is 'all'"):
+        est.posterior.mean(parse("recall@10"), scope="all")

@@ -117,8 +117,8 @@ def test_perfect_and_hopeless_models(name, rank):
         ({"plug_in": "median"}, "plug_in is 'median'"),
         ({"confidence": 95}, "confidence is 95; it must lie between 0 and 1"),
         ({"confidence": 1.0}, "confidence is 1.0"),
-        ({"target": "users"}, "unknown target"),
-        ({"population": 3}, "population is 3; it must be at least"),
+        ({"scope": "users"}, "unknown scope"),
+        ({"population_size": 3}, "population_size is 3; it must be at least"),
     ],
 )
 def test_bad_input(counts, arguments, message):

@@ -12,8 +12,8 @@ import pytest
 from scipy import sparse
 
 from truerank.errors import InputError
+from truerank.evaluation import rank
 from truerank.models import ALS, EASE, IALS, ItemKNN, Popularity
-from truerank.scoring.exact import exact_ranks
 from truerank.scoring.scorer import Scorer
 
 MODELS = [
@@ -106,7 +106,7 @@ def test_hyper_parameters_are_fixed_and_named(model):
 @every_model
 def test_evaluates_with_the_users_own_ids(model):
     scorer = model.fit((USERS, ITEMS), item_ids=[11, 9])
-    ranks = exact_ranks(scorer, ([30, 10], [11, 9]), train=(USERS, ITEMS))
+    ranks = np.asarray(rank(scorer, ([30, 10], [11, 9]), train=(USERS, ITEMS))["rank"])
     assert scorer.n_items == 4
     assert ((ranks >= 1) & (ranks <= 3)).all()
 

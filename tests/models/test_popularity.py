@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from truerank.evaluation import rank
 from truerank.models import Popularity
-from truerank.scoring.exact import exact_ranks
 
 
 def test_counts_users_of_an_item(small):
@@ -19,5 +19,5 @@ def test_ranks_by_hand():
     train = ([0, 1, 2, 0, 1, 0], [0, 0, 0, 1, 1, 2])
     scorer = Popularity().fit(train, n_items=4)
     # User 2 has had item 0; of 1, 2 and 3, item 2 is second.
-    assert exact_ranks(scorer, ([2], [2]), train=train).tolist() == [2]
-    assert exact_ranks(scorer, ([2], [2])).tolist() == [3]
+    assert rank(scorer, ([2], [2]), train=train)["rank"].to_pylist() == [2]
+    assert rank(scorer, ([2], [2]))["rank"].to_pylist() == [3]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import truerank as tr
+from truerank.evaluation import count
 from truerank.models import IALS, ItemKNN
-from truerank.scoring.exact import exact_counts
 
 METRICS = ["recall@10", "ndcg@10", "ap", "auc"]
 
@@ -18,7 +18,7 @@ def percent(model, ml_1m, *, leave_out=True):
     """Exact metrics in percent, ties spread."""
     train, test = ml_1m
     scorer = model.fit(train, item_ids=test["item_id"])
-    counts = exact_counts(scorer, test, train=train if leave_out else None)
+    counts = count(scorer, test, train=train if leave_out else None)
     estimates = tr.estimate(counts, METRICS, estimator="naive")
     return np.array([100 * estimates[metric].value for metric in METRICS])
 

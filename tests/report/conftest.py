@@ -23,7 +23,8 @@ def results() -> dict[str, tr.Evaluation]:
     for name, noise in {"sharp": 0.3, "blurred & <b>": 0.6, "lost": 2.0}.items():
         off = noise * rng.standard_normal(items.shape)
         scorer = tr.scoring.Factors(taste.astype(np.float32), (items + off).astype(np.float32))
-        found[name] = tr.evaluate(scorer, test, train=train, sampler="adaptive", budget=45, seed=3)
+        design = tr.designs.Adaptive(budget=46)
+        found[name] = tr.evaluate(scorer, test, design, train=train, seed=3)
     return found
 
 

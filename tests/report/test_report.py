@@ -21,8 +21,8 @@ OPTIONS = {
     "k": None,
     "estimator": None,
     "confidence": None,
-    "target": None,
-    "population": None,
+    "scope": None,
+    "population_size": None,
     "unpaired": False,
     "audit": None,
     "seed": None,
@@ -222,15 +222,15 @@ def test_written_whole_or_not_at_all(results, tmp_path, monkeypatch) -> None:
     path = tmp_path / "r.html"
     path.write_text("old")
     with pytest.raises(tr.InputError, match="unknown"):
-        results["sharp"].report(path, metrics=["foo@3"])
+        tr.report.write({"sharp": results["sharp"]}, path, metrics=["foo@3"])
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
-    results["sharp"].report(path, name="EASE", title="T & T")
+    tr.report.write({"EASE": results["sharp"]}, path, title="T & T")
     assert "<title>T &amp; T</title>" in path.read_text(encoding="utf-8")
-    results["sharp"].estimates.report(tmp_path / "e.html", metrics="recall@3")
+    tr.report.write({"EASE": results["sharp"].estimates}, tmp_path / "e.html", metrics="recall@3")
     assert "recall@3" in (tmp_path / "e.html").read_text(encoding="utf-8")
     with pytest.raises(tr.InputError, match=r"give it the ending \.html"):
-        results["sharp"].report(tmp_path / "r.pdf")
+        tr.report.write({"EASE": results["sharp"]}, tmp_path / "r.pdf")
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ImportError, match=r"reports need jinja2: pip install 'truerank\[report\]'"):
-        results["sharp"].report(path)
+        tr.report.write({"EASE": results["sharp"]}, path)

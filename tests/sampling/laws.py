@@ -1,14 +1,54 @@
-"""Users who are all alike, and how well their outcomes fit a scheme's law."""
+"""Samples by bare sizes, users who are all alike, how well outcomes fit a scheme's law."""
 
 from __future__ import annotations
+
+import dataclasses
+import math
 
 import numpy as np
 from scipy import stats
 
-from truerank.outcomes.schemes import log_probability
+from truerank.outcomes.schemes import Scheme, log_probability
+from truerank.sampling import carry_out
+from truerank.sampling.counting import counts_of
 from truerank.scoring.factors import Factors
 
 N_USERS = 20_000
+
+
+def sample(
+    scorer,
+    task,
+    *,
+    ladder,
+    hits=1,
+    budget=None,
+    replacement=False,
+    seed=0,
+    ties="count",
+    stream_keys=None,
+    progress=None,
+):
+    """Any ladder and any hits, which no design needs to have; a budget in negatives a row."""
+    scheme = Scheme(replacement, tuple(ladder), hits)
+    total = None if budget is None else math.floor(budget * task.n_rows)
+    drawing = carry_out.drawing_of(scheme, ties, task, seed, total=total)
+    if stream_keys is not None:
+        drawing = dataclasses.replace(drawing, keys=stream_keys, shared=True)
+    return carry_out.sample(scorer, task, drawing, progress=progress)
+
+
+def rank_among(scorer, task, start, negatives, *, seed=0, ties="count"):
+    """Rank each row's target among negatives[start[row]:start[row + 1]]."""
+    drawing = carry_out.drawing_of(Scheme(True), ties, task, seed)
+    return carry_out._given(scorer, task, start, negatives, drawing, None)
+
+
+def count_adaptive(scorer, task, *, seed=0, **options):
+    """Counts of a sample that grows."""
+    return counts_of(
+        task, sample(scorer, task, seed=seed, ties="random", **options), "random", seed
+    )
 
 
 def same_for_all(n_items, target_rank, n_users=N_USERS):

@@ -1,15 +1,16 @@
-"""`adaptive_counts`: outcome frequencies, ladders, streams that go on."""
+"""Counts of adaptive designs: outcome frequencies, ladders, streams that go on."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from laws import N_USERS, p_value, same_for_all
+from laws import N_USERS, count_adaptive, p_value, same_for_all, sample
 
 import truerank as tr
 from truerank import InputError
+from truerank.designs import LJ24, Adaptive
+from truerank.designs.adaptive import make_ladder
 from truerank.outcomes.schemes import Scheme
-from truerank.sampling import count_adaptive, make_ladder, sample
 from truerank.scoring.dense import Dense
 from truerank.scoring.function import Callable
 from truerank.scoring.task import prepare
@@ -47,7 +48,7 @@ def test_outcomes_follow_their_probabilities(
 
 def test_the_check_has_power():
     scorer, test = same_for_all(60, 12)
-    counts = tr.adaptive_counts(scorer, test, start=4, stop=16, hits=2)
+    counts = tr.count(scorer, test, LJ24(start=4, stop=16, hits=2))
     assert p_value(counts, Scheme(False, (4, 8, 16), 2), 12, 60) > 1e-4
     assert p_value(counts, Scheme(False, (4, 8, 16), 2), 13, 60) < 1e-4
 
@@ -58,9 +59,8 @@ def test_ties_at_random_follow_the_mean_law(replacement):
     scores = np.array([9.0, 9, 5, 5, 5, 5, 1, 1, 1, 1, 1, 1])
     scorer = Dense(np.broadcast_to(scores, (N_USERS, 12)))
     test = np.arange(N_USERS), np.full(N_USERS, 3)
-    counts = tr.adaptive_counts(
-        scorer, test, start=3, stop=10, growth=1.5, replacement=replacement, seed=2
-    )
+    design = LJ24(start=3, stop=10, growth=1.5, replacement=replacement)
+    counts = tr.count(scorer, test, design, ties="random", seed=2)
     scheme = Scheme(replacement, make_ladder(3, 10, 1.5))
     assert p_value(counts, scheme, np.arange(3, 7), 12) > 1e-4
 
@@ -68,9 +68,10 @@ def test_ties_at_random_follow_the_mean_law(replacement):
 def test_optimistic_and_pessimistic_ties():
     scorer = Dense(np.zeros((30, 40)))
     test = np.arange(30), np.arange(30)
-    first = tr.adaptive_counts(scorer, test, start=5, stop=20, ties="optimistic")
+    design = LJ24(start=5, stop=20)
+    first = tr.count(scorer, test, design, ties="optimistic")
     assert (first.sample_size.tolist(), first.sampled_rank.tolist()) == ([20], [1])
-    last = tr.adaptive_counts(scorer, test, start=5, stop=20, ties="pessimistic")
+    last = tr.count(scorer, test, design, ties="pessimistic")
     assert (last.sample_size.tolist(), last.sampled_rank.tolist()) == ([5], [5])
 
 
@@ -94,7 +95,7 @@ def test_a_user_who_never_stops_has_the_fixed_sample():
 def test_a_pool_that_ends_the_ladder_gives_the_exact_rank():
     scorer, test = same_for_all(50, 1, n_users=20)
     train = np.repeat(np.arange(10), 12), np.tile(np.arange(20, 32), 10)
-    counts = tr.adaptive_counts(scorer, test, train=train, start=10, stop=45)
+    counts = tr.count(scorer, test, LJ24(start=10, stop=45), train=train)
     assert list(zip(counts.n_items, counts.sample_size, strict=True)) == [(38, 38), (50, 45)]
     assert counts.is_exact.tolist() == [True, False]
 
@@ -103,10 +104,11 @@ def test_parts_and_order_change_nothing():
     rng = np.random.default_rng(0)
     scorer = Dense(rng.random((200, 300)))
     test = np.arange(200), rng.integers(0, 300, 200)
-    whole = tr.adaptive_counts(scorer, test, start=5, stop=200, seed=3)
+    design = LJ24(start=5, stop=200)
+    whole = tr.count(scorer, test, design, seed=3)
     rows = rng.permutation(200)
     parts = [
-        tr.adaptive_counts(scorer, tuple(x[part] for x in test), start=5, stop=200, seed=3)
+        tr.count(scorer, tuple(x[part] for x in test), design, seed=3)
         for part in (rows[:3], rows[3:90], rows[90:])
     ]
     assert sum(parts) == whole
@@ -122,14 +124,12 @@ def test_slow_models_are_asked_for_what_is_needed_only():
         return -items.astype(float)
 
     asked = Callable(score, n_items=400, batch_pairs=10**6)
-    counts = tr.adaptive_counts(asked, test, start=10, stop=160)
-    assert counts == tr.adaptive_counts(scorer, test, start=10, stop=160)
-    drawn = counts.weight @ (counts.sample_size - 1)
-    reached = sum(
-        (counts.weight[counts.sample_size >= size]).sum() for size in make_ladder(10, 160)
-    )
-    assert asked.scored_pairs == drawn + reached
+    design = LJ24(start=10, stop=160)
+    counts = tr.count(asked, test, design)
+    assert counts == tr.count(scorer, test, design)
+    assert asked.scored_pairs == counts.weight @ counts.sample_size
     assert len(sizes) == 5
+    assert [width for _, width in sizes] == [10, 10, 20, 40, 80]  # a target's score is kept
     assert sizes[0] == (150, 10)
 
 
@@ -149,10 +149,28 @@ def test_ladders(arguments, expected):
 
 
 @pytest.mark.parametrize(
+    ("ties", "message"),
+    [("mid", "ties is 'mid'.* take 'random'"), ("coin", "unknown ties")],
+)
+def test_bad_ties(ties, message):
+    scorer, test = same_for_all(300, 4, n_users=10)
+    with pytest.raises(InputError, match=message):
+        tr.count(scorer, test, Adaptive(), ties=ties)
+
+
+def test_ties_that_would_be_spread_are_broken_at_random():
+    """Half of all draws tie: spreading them has no meaning for a sample that has to stop."""
+    scorer = Dense(np.random.default_rng(0).integers(0, 2, (200, 100)))
+    test = np.arange(200), np.arange(200) % 100
+    for design in (Adaptive(budget=30), LJ24(start=4, stop=50)):
+        spread = tr.count(scorer, test, design, seed=1)
+        assert spread == tr.count(scorer, test, design, ties="random", seed=1)
+        assert spread != tr.count(scorer, test, design, ties="random", seed=2)
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"ties": "mid"}, "ties is 'mid'"),
-        ({"ties": "coin"}, "unknown ties"),
         ({"growth": float("nan")}, "growth is nan"),
         ({"start": 2.5}, "start is 2.5"),
         ({"start": 100, "stop": 50}, "stop is 50"),
@@ -161,16 +179,14 @@ def test_ladders(arguments, expected):
     ],
 )
 def test_bad_options(options, message):
-    scorer, test = same_for_all(300, 4, n_users=10)
-    with pytest.raises(InputError, match=message):
-        tr.adaptive_counts(scorer, test, **options)
+    for design in (Adaptive, LJ24):
+        with pytest.raises(InputError, match=message):
+            design(**options)
 
 
 def test_bad_ladders():
     scorer, test = same_for_all(300, 4, n_users=10)
     task = prepare(scorer, test)
-    with pytest.raises(InputError, match="ladder is empty"):
-        count_adaptive(scorer, task, ladder=())
     with pytest.raises(InputError, match="must increase"):
         count_adaptive(scorer, task, ladder=(5, 5))
     with pytest.raises(InputError, match="stopping rule"):

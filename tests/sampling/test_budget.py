@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from laws import p_value, same_for_all
+from laws import p_value, same_for_all, sample
 
 import truerank as tr
 from truerank import InputError, designs
+from truerank.designs import LJ24, Adaptive, Fixed, climb
+from truerank.designs.adaptive import make_ladder
 from truerank.outcomes.schemes import Scheme
-from truerank.sampling import Adaptive, count_adaptive, make_ladder, sample
 from truerank.scoring.dense import Dense
 from truerank.scoring.function import Callable
 from truerank.scoring.task import prepare
 
-BUDGETS = [1, 3.7, 15, 31, 40, 80.5, 150, 299]
+BUDGETS = [2, 4.7, 16, 32, 41, 81.5, 151, 300]
 
 
 def pairs(counts):
-    """Negatives a user, in the mean."""
-    return counts.weight @ (counts.sample_size - 1) / counts.total_weight
+    """Scored pairs a user, in the mean."""
+    return counts.weight @ counts.sample_size / counts.total_weight
 
 
 @pytest.fixture(scope="module")
@@ -45,12 +46,12 @@ def test_the_budget_is_kept_and_used(mixed, hits, replacement, numba, monkeypatc
     scorer, test, train = mixed
     cut = raised = 0
     for budget in BUDGETS:
-        counts = tr.adaptive_counts(
-            scorer, test, train=train, budget=budget, start=16, hits=hits, replacement=replacement
-        )
+        design = Adaptive(budget=budget, start=16, hits=hits, replacement=replacement)
+        counts = tr.count(scorer, test, design, train=train)
         (scheme,) = counts.schemes
         assert pairs(counts) <= budget
-        assert pairs(counts) > 0.8 * min(budget, counts.weight @ (counts.n_items - 1) / 300)
+        assert pairs(counts) == counts.pairs_per_user
+        assert pairs(counts) - 1 > 0.8 * (min(budget, counts.weight @ counts.n_items / 300) - 1)
         if scheme.ladder[-1] < 400:
             # One more for all who got to the last level would be too much.
             last = counts.weight[counts.sample_size == scheme.ladder[-1]].sum()
@@ -65,8 +66,8 @@ def test_the_budget_is_kept_and_used(mixed, hits, replacement, numba, monkeypatc
 
 def test_a_small_budget_is_a_fixed_sample():
     scorer, test = same_for_all(200, 30, n_users=500)
-    few = tr.adaptive_counts(scorer, test, budget=20.9, seed=4)
-    fixed = tr.sampled_counts(scorer, test, sample_size=21, seed=4, ties="random")
+    few = tr.count(scorer, test, Adaptive(budget=21.9), seed=4)
+    fixed = tr.count(scorer, test, Fixed(sample_size=21), seed=4, ties="random")
     assert few.schemes == (Scheme(False, (21,)),)
     for name in ("sample_size", "sampled_rank", "weight"):
         assert np.array_equal(getattr(few, name), getattr(fixed, name))
@@ -88,20 +89,17 @@ def test_draws_are_those_of_fixed_samples(mixed, replacement):
 
 @pytest.mark.parametrize("replacement", [True, False])
 @pytest.mark.parametrize("hits", [1, 3])
-@pytest.mark.parametrize("budget", [12.0, 55.3, 90.0, 1e6])
+@pytest.mark.parametrize("budget", [13.0, 56.3, 91.0, 1e6])
 def test_compiled_plain_and_asked_give_the_same(mixed, budget, hits, replacement, monkeypatch):
     scorer, test, train = mixed
     asked = Callable(
         lambda users, items: np.asarray(scorer.scores)[users[:, None], items], n_items=400
     )
+    design = Adaptive(budget=budget, hits=hits, replacement=replacement)
     found = []
     for model, numba in ((scorer, "0"), (scorer, "1"), (asked, "0")):
         monkeypatch.setenv("TRUERANK_NUMBA", numba)
-        found.append(
-            tr.adaptive_counts(
-                model, test, train=train, budget=budget, hits=hits, replacement=replacement, seed=3
-            )
-        )
+        found.append(tr.count(model, test, design, train=train, seed=3))
     assert found[0] == found[1] == found[2]
 
 
@@ -110,11 +108,11 @@ def test_compiled_plain_and_asked_give_the_same(mixed, budget, hits, replacement
 @pytest.mark.parametrize(
     ("start", "growth", "hits", "n_items", "global_rank", "budget"),
     [
-        (4, 2.0, 1, 60, 5, 9.0),
-        (4, 3.0, 2, 60, 12, 11.5),
-        (8, 2.0, 1, 2000, 20, 60.0),
-        (5, 2.0, 1, 300, 9, 60.0),  # hits raised at the larger sizes
-        (5, 2.0, 3, 40, 4, 1000.0),  # to the whole pool
+        (4, 2.0, 1, 60, 5, 10.0),
+        (4, 3.0, 2, 60, 12, 12.5),
+        (8, 2.0, 1, 2000, 20, 61.0),
+        (5, 2.0, 1, 300, 9, 61.0),  # hits raised at the larger sizes
+        (5, 2.0, 3, 40, 4, 1001.0),  # to the whole pool
     ],
 )
 def test_outcomes_follow_the_ladder_that_was_taken(
@@ -122,23 +120,15 @@ def test_outcomes_follow_the_ladder_that_was_taken(
 ):
     monkeypatch.setenv("TRUERANK_NUMBA", numba)
     scorer, test = same_for_all(n_items, global_rank, n_users=4000)
-    counts = tr.adaptive_counts(
-        scorer,
-        test,
-        start=start,
-        growth=growth,
-        hits=hits,
-        budget=budget,
-        replacement=replacement,
-        seed=1,
-    )
+    design = Adaptive(start=start, growth=growth, hits=hits, budget=budget, replacement=replacement)
+    counts = tr.count(scorer, test, design, seed=1)
     (scheme,) = counts.schemes
     assert p_value(counts, scheme, global_rank, n_items) > 1e-4
 
 
 def test_hits_are_raised_at_the_larger_sizes_first():
     scorer, test = same_for_all(300, 9, n_users=4000)
-    counts = tr.adaptive_counts(scorer, test, start=5, growth=2.0, budget=60, seed=1)
+    counts = tr.count(scorer, test, Adaptive(start=5, growth=2.0, budget=61), seed=1)
     (scheme,) = counts.schemes
     assert scheme.ladder == make_ladder(5, 300)
     assert list(scheme.thresholds) == sorted(scheme.thresholds)
@@ -150,9 +140,9 @@ def test_hits_are_raised_at_the_larger_sizes_first():
 def test_the_whole_pool_gives_exact_ranks(mixed, hits):
     """For many hits at once, and for any once the budget is large enough."""
     scorer, test, train = mixed
-    counts = tr.adaptive_counts(scorer, test, train=train, hits=hits, budget=1e9)
+    counts = tr.count(scorer, test, Adaptive(hits=hits, budget=1e9), train=train)
     assert counts.is_exact.all()
-    exact = tr.exact_counts(scorer, test, train=train)
+    exact = tr.count(scorer, test, train=train)
     for name in ("n_items", "sampled_rank", "weight"):
         assert np.array_equal(getattr(counts, name), getattr(exact, name))
 
@@ -160,7 +150,7 @@ def test_the_whole_pool_gives_exact_ranks(mixed, hits):
 def test_leaders_of_the_whole_pool_are_known():
     """With one hit, a target that nothing beats is followed to the end of its pool."""
     scorer, test = same_for_all(100, 1, n_users=50)
-    counts = tr.adaptive_counts(scorer, test, budget=100)
+    counts = tr.count(scorer, test, Adaptive(budget=101))
     assert counts.is_exact.all()
     assert counts.sampled_rank.tolist() == [1]
 
@@ -168,11 +158,11 @@ def test_leaders_of_the_whole_pool_are_known():
 def test_progress_ends_with_all_rows(mixed):
     scorer, test, train = mixed
     seen = []
-    tr.adaptive_counts(
+    tr.count(
         scorer,
         test,
+        Adaptive(budget=51),
         train=train,
-        budget=50,
         progress=lambda done, total: seen.append((done, total)),
     )
     assert seen[-1] == (300, 300)
@@ -191,51 +181,59 @@ def test_the_largest_size_that_is_affordable():
             for size in range(reached, wanted + 1)
             if (np.minimum(size, pools) - reached).sum() <= budget
         ]
-        assert designs._affordable(wanted, reached, pools, budget) == fitting[-1]
+        assert climb._affordable(wanted, reached, pools, budget) == fitting[-1]
 
 
-def test_presets():
+def test_ladders_of_designs():
     assert Adaptive(start=100, growth=2.0, stop=0.1).ladder(3706) == (100, 200, 370)
-    assert designs.adaptive("lj24").ladder(16_980) == (100, 200, 400, 800, 1600, 1698)
-    assert designs.adaptive("lj24").ladder(500) == (100,)
-    assert designs.adaptive("lj24", stop=3200).ladder(10**6)[-1] == 3200
-    assert designs.adaptive().ladder(100) == (32, 48, 72, 100)
-    # A ceiling instead of a budget means LJ24's design.
-    assert designs.adaptive(start=50, stop=300).ladder(10**6) == (50, 100, 200, 300)
-    assert designs.adaptive(start=50, stop=100, budget=9).ladder(10**6) == (50, 75, 100)
-    assert designs.adaptive(Adaptive(hits=3), start=5) == Adaptive(hits=3, start=5)
+    assert LJ24().ladder(16_980) == (100, 200, 400, 800, 1600, 1698)
+    assert LJ24().ladder(500) == (100,)
+    assert LJ24(stop=3200).ladder(10**6)[-1] == 3200
+    assert Adaptive().ladder(100) == (32, 48, 72, 100)
+    assert LJ24(start=50, stop=300).ladder(10**6) == (50, 100, 200, 300)
+    assert Adaptive(start=50, stop=100, budget=10).ladder(10**6) == (50, 75, 100)
     # What bounds the cost if nobody says: the ceiling, or else the usual budget.
-    assert designs.adaptive("lj24").within(None) is None
-    assert designs.adaptive().within(None) == designs.USUAL_BUDGET
-    assert designs.adaptive(stop=3200).within(None) is None
-    assert designs.adaptive("lj24").within(7) == 7
+    assert (LJ24().budget, LJ24(budget=7).budget) == (None, 7)
+    assert (Adaptive().budget, Adaptive(stop=3200).budget) == (200, 200)
 
 
-def test_lj24_by_name(mixed):
+def test_lj24_is_doubling_up_to_a_ceiling(mixed):
     scorer, test, train = mixed
-    by_name = tr.adaptive_counts(scorer, test, train=train, design="lj24", stop=0.5)
-    assert by_name == tr.adaptive_counts(scorer, test, train=train, start=100, stop=200)
+    lj24 = tr.count(scorer, test, "lj24(stop=0.5)", train=train)
+    assert lj24.schemes == (Scheme(False, (100, 200)),)
+    doubling = Adaptive(budget=None, start=100, growth=2.0, stop=200)
+    assert lj24 == tr.count(scorer, test, doubling, train=train)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"budget": 0.5}, "budget is 0.5; it must be at least 1"),
+        ({"budget": 0.5}, "budget is 0.5 scored pairs per user; it must be at least 2"),
+        ({"budget": 1.9}, "budget is 1.9 scored pairs per user; it must be at least 2"),
+        ({"budget": 0}, "budget is 0"),
         ({"budget": float("nan")}, "budget is nan"),
-        ({"design": "lj"}, "unknown design 'lj'"),
-        ({"design": 7}, "design is of type int"),
         ({"stop": -1}, "stop is -1"),
         ({"stop": 70.5}, "stop is 70.5"),
         ({"hits": 0}, "hits is 0"),
     ],
 )
 def test_bad_options(options, message):
-    scorer, test = same_for_all(300, 4, n_users=10)
     with pytest.raises(InputError, match=message):
-        tr.adaptive_counts(scorer, test, **options)
+        Adaptive(**options)
 
 
-def test_count_adaptive_checks_its_budget():
-    scorer, test = same_for_all(300, 4, n_users=10)
-    with pytest.raises(InputError, match="budget is 0"):
-        count_adaptive(scorer, prepare(scorer, test), ladder=(5, 10), budget=0)
+def test_bad_names():
+    with pytest.raises(InputError, match=r"unknown design 'lj'.*did you mean 'lj24'"):
+        designs.get("lj")
+    with pytest.raises(InputError, match="design is of type int"):
+        designs.get(7)
+
+
+def test_a_budget_pays_for_every_target():
+    """Three targets a user: two pairs each are the least."""
+    scorer, _ = same_for_all(300, 4, n_users=10)
+    test = np.repeat(np.arange(10), 3), np.tile([3, 5, 7], 10)
+    with pytest.raises(InputError, match=r"budget is 5.5 .* 3 targets in the mean.* at least 6"):
+        tr.count(scorer, test, Adaptive(budget=5.5))
+    counts = tr.count(scorer, test, Adaptive(budget=6))
+    assert set(counts.sample_size.tolist()) == {2}

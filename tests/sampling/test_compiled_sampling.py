@@ -6,9 +6,10 @@ import sys
 
 import numpy as np
 import pytest
+from laws import rank_among, sample
 
 from truerank import InputError
-from truerank.sampling import SharedBlocks, _batched, _fused, rank_among, sample, streams
+from truerank.sampling import _batched, _fused, blocks, streams
 from truerank.scoring.dense import Dense
 from truerank.scoring.factors import Factors, lane_dot
 from truerank.scoring.task import prepare
@@ -85,7 +86,7 @@ def test_shared_blocks(both, size, replacement, ties):
     """Users have 12 of 90 items left out: some need candidates beyond the usual surplus."""
     for whole in (True, False):
         scorer, _, task = make(whole=whole, width=7)
-        keys = SharedBlocks.keys(SharedBlocks(20).assign(task, 1), 1)
+        keys = blocks.stream_keys(blocks.assign(task, 20, task.n_users, 1), 1)
         options = {"ladder": (size,), "replacement": replacement, "stream_keys": keys, "seed": 1}
         both(sample, scorer, task, **options, ties=ties)
 
@@ -93,7 +94,7 @@ def test_shared_blocks(both, size, replacement, ties):
 @pytest.mark.parametrize("replacement", [True, False])
 def test_shared_blocks_of_users_with_little_left(both, replacement):
     scorer, _, task = make(n_items=400, left_out=380)
-    keys = SharedBlocks.keys(np.zeros(task.n_rows, dtype=np.int64), 0)
+    keys = blocks.stream_keys(np.zeros(task.n_rows, dtype=np.int64), 0)
     both(sample, scorer, task, ladder=(15,), replacement=replacement, stream_keys=keys)
 
 
@@ -140,7 +141,7 @@ def test_vector_code_adds_in_the_order_of_lane_dot(width, kind):
 def test_batches_and_threads_change_nothing(numba, ladder, monkeypatch):
     monkeypatch.setenv(SWITCH, numba)
     scorer, _, task = make(whole=True)
-    keys = SharedBlocks.keys(SharedBlocks(20).assign(task, 0), 0)
+    keys = blocks.stream_keys(blocks.assign(task, 20, task.n_users, 0), 0)
 
     def draw(shared):
         return sample(

@@ -8,6 +8,7 @@ import pytest
 
 import truerank as tr
 from truerank import InputError
+from truerank.designs import Fixed, Frozen
 from truerank.sampling import FrozenNegatives, freeze
 from truerank.scoring import Dense
 
@@ -21,16 +22,16 @@ def _lists(negatives):
 
 @pytest.fixture
 def frozen():
-    return freeze(Dense(SCORES), TEST, num_negatives=12, seed=3)
+    return freeze(Dense(SCORES), TEST, Fixed(num_negatives=12), seed=3)
 
 
 def test_ranks_are_those_of_the_same_draw(frozen):
     model = Dense(SCORES)
-    drawn = tr.sampled_counts(model, TEST, num_negatives=12, seed=3)
-    assert tr.sampled_counts(model, TEST, negatives=frozen) == drawn
+    drawn = tr.count(model, TEST, Fixed(num_negatives=12), seed=3)
+    assert tr.count(model, TEST, Frozen(frozen)) == drawn
     other = Dense(SCORES[:, ::-1].copy())
-    assert tr.sampled_counts(other, TEST, negatives=frozen) == tr.sampled_counts(
-        other, TEST, num_negatives=12, seed=3
+    assert tr.count(other, TEST, Frozen(frozen)) == tr.count(
+        other, TEST, Fixed(num_negatives=12), seed=3
     )
 
 
@@ -79,15 +80,13 @@ def test_bad_lines(tmp_path, text, message):
 
 def test_bad_use(frozen, tmp_path):
     model = Dense(SCORES)
-    with pytest.raises(InputError, match="leave sample_size out"):
-        tr.sampled_counts(model, TEST, negatives=frozen, sample_size=5)
     with pytest.raises(InputError, match="have no frozen negatives"):
-        tr.sampled_counts(model, (TEST[0], (TEST[1] + 1) % 60), negatives=frozen)
+        tr.count(model, (TEST[0], (TEST[1] + 1) % 60), Frozen(frozen))
     train = (TEST[0][:1], np.array(_lists(frozen)[0][:1]))
     with pytest.raises(InputError, match="1 frozen negatives are targets or training items"):
-        tr.sampled_counts(model, TEST, train=train, negatives=frozen)
+        tr.count(model, TEST, Frozen(frozen), train=train)
     with pytest.raises(InputError, match="pool of 60"):
-        freeze(model, TEST, num_negatives=60)
-    tr.exact_counts(model, TEST).save(tmp_path / "c.parquet")
+        freeze(model, TEST, Fixed(num_negatives=60))
+    tr.count(model, TEST).save(tmp_path / "c.parquet")
     with pytest.raises(InputError):
         FrozenNegatives.load(tmp_path / "c.parquet")

@@ -11,6 +11,7 @@ import pytest
 
 import truerank as tr
 from truerank import InputError
+from truerank.designs import Fixed, Frozen
 from truerank.sampling import FrozenNegatives, freeze
 from truerank.scoring.factors import Factors
 
@@ -39,8 +40,8 @@ def test_round_trip(tmp_path, text, replacement):
     known = test[1][(np.arange(50) + 1) % 50]
     fine = known != test[1]
     train = test[0][fine], known[fine]
-    options = {"train": train, "num_negatives": 30, "replacement": replacement, "seed": 11}
-    frozen = freeze(scorer, test, **options)
+    design = Fixed(num_negatives=30, replacement=replacement)
+    frozen = freeze(scorer, test, design, train=train, seed=11)
     frozen.save(tmp_path / "n.parquet")
     again = FrozenNegatives.load(tmp_path / "n.parquet")
     assert again.hash == frozen.hash
@@ -49,17 +50,17 @@ def test_round_trip(tmp_path, text, replacement):
     assert again.protocol["training_items_left_out"]
     assert "30 negatives each" in repr(again)
     for model in (scorer, make(seed=1, text=text)[0]):
-        drawn = tr.sampled_counts(model, test, **options)
-        assert tr.sampled_counts(model, test, train=train, negatives=again) == drawn
+        drawn = tr.count(model, test, design, train=train, seed=11)
+        assert tr.count(model, test, Frozen(again), train=train) == drawn
 
 
 def test_order_and_parts_of_the_test_do_not_matter():
     scorer, test = make()
-    frozen = freeze(scorer, test, sample_size=20)
-    whole = tr.sampled_counts(scorer, test, negatives=frozen)
+    frozen = freeze(scorer, test, Fixed(sample_size=20))
+    whole = tr.count(scorer, test, Frozen(frozen))
     rows = RNG(0).permutation(50)
     parts = [
-        tr.sampled_counts(scorer, tuple(x[part] for x in test), negatives=frozen)
+        tr.count(scorer, tuple(x[part] for x in test), Frozen(frozen))
         for part in (rows[:20], rows[20:])
     ]
     assert sum(parts) == whole
@@ -68,10 +69,10 @@ def test_order_and_parts_of_the_test_do_not_matter():
 def test_ties_are_broken_as_in_a_fresh_draw():
     scorer, test = make()
     flat = Factors(np.ones((50, 1)), np.ones((80, 1)))
-    frozen = freeze(scorer, test, sample_size=20, seed=3)
+    frozen = freeze(scorer, test, Fixed(sample_size=20), seed=3)
     for ties in ("random", "mid", "spread"):
-        fresh = tr.sampled_counts(flat, test, sample_size=20, seed=3, ties=ties)
-        assert tr.sampled_counts(flat, test, negatives=frozen, seed=3, ties=ties) == fresh
+        fresh = tr.count(flat, test, Fixed(sample_size=20), seed=3, ties=ties)
+        assert tr.count(flat, test, Frozen(frozen), seed=3, ties=ties) == fresh
 
 
 def test_rows_may_have_unequal_numbers(tmp_path):
@@ -79,7 +80,7 @@ def test_rows_may_have_unequal_numbers(tmp_path):
     path.write_text("(0,5)\t1\t2\t3\r\n(1,6)\t1\t2\r\n")
     frozen = FrozenNegatives.from_ncf(path)
     scorer, _ = make()
-    counts = tr.sampled_counts(scorer, ([0, 1], [5, 6]), negatives=frozen)
+    counts = tr.count(scorer, ([0, 1], [5, 6]), Frozen(frozen))
     assert sorted(counts.sample_size.tolist()) == [3, 4]
     assert set(counts.n_items.tolist()) == {80}
     assert "2 to 3 negatives" in repr(frozen)
@@ -90,7 +91,7 @@ def test_rows_may_have_unequal_numbers(tmp_path):
 def test_every_change_is_noticed(tmp_path, change):
     scorer, test = make()
     path = tmp_path / "n.parquet"
-    freeze(scorer, test, sample_size=10).save(path)
+    freeze(scorer, test, Fixed(sample_size=10)).save(path)
     table = pq.read_table(path)
     metadata = dict(table.schema.metadata)
     columns = {name: table[name].to_pylist() for name in table.column_names}
@@ -120,7 +121,7 @@ def test_every_change_is_noticed(tmp_path, change):
 def test_bad_metadata(tmp_path, card, message):
     scorer, test = make()
     path = tmp_path / "n.parquet"
-    freeze(scorer, test, sample_size=10).save(path)
+    freeze(scorer, test, Fixed(sample_size=10)).save(path)
     table = pq.read_table(path)
     key = b"truerank.frozen_negatives"
     if isinstance(card, dict):
@@ -134,7 +135,7 @@ def test_bad_metadata(tmp_path, card, message):
 def test_bad_columns(tmp_path):
     scorer, test = make()
     path = tmp_path / "n.parquet"
-    freeze(scorer, test, sample_size=10).save(path)
+    freeze(scorer, test, Fixed(sample_size=10)).save(path)
     table = pq.read_table(path)
     pq.write_table(table.drop_columns("negatives"), path)
     with pytest.raises(InputError, match="no column negatives"):
@@ -147,7 +148,7 @@ def test_bad_columns(tmp_path):
     with pytest.raises(InputError, match="does not exist"):
         FrozenNegatives.load(tmp_path / "none.parquet")
     with pytest.raises(InputError, match="must end in"):
-        freeze(scorer, test, sample_size=10).save(tmp_path / "n.csv")
+        freeze(scorer, test, Fixed(sample_size=10)).save(tmp_path / "n.csv")
 
 
 @pytest.mark.parametrize(
@@ -182,7 +183,7 @@ def test_repeated_negatives_are_for_draws_with_replacement(tmp_path):
     path.write_text("(0,1)\t4\t5\t4\n")
     frozen = FrozenNegatives.from_ncf(path, replacement=True)
     scorer, _ = make()
-    counts = tr.sampled_counts(scorer, ([0], [1]), negatives=frozen)
+    counts = tr.count(scorer, ([0], [1]), Frozen(frozen))
     assert counts.schemes[0].replacement
 
 
@@ -191,7 +192,7 @@ def test_ids_of_text_and_numbers_do_not_mix(tmp_path):
     path.write_text("(0,1)\t4\t5\n")
     scorer, test = make(text=True)
     with pytest.raises(InputError, match="both as numbers or both as strings"):
-        tr.sampled_counts(scorer, test, negatives=FrozenNegatives.from_ncf(path))
+        tr.count(scorer, test, Frozen(path))
     path.write_text("(0,1)\t4\tx5\n")
     found = FrozenNegatives.from_ncf(path)
     assert (found.user_id.tolist(), found.negative.tolist()) == ([0], ["4", "x5"])
@@ -199,14 +200,21 @@ def test_ids_of_text_and_numbers_do_not_mix(tmp_path):
 
 def test_bad_use():
     scorer, test = make()
-    frozen = freeze(scorer, test, sample_size=10)
-    with pytest.raises(InputError, match="replacement is True, but the frozen"):
-        tr.sampled_counts(scorer, test, negatives=frozen, replacement=True)
+    frozen = freeze(scorer, test, Fixed(sample_size=10))
     own = FrozenNegatives(frozen.user_id, frozen.item_id, frozen.start, np.repeat(test[1], 9), True)
     with pytest.raises(InputError, match="450 frozen negatives are targets"):
-        tr.sampled_counts(scorer, test, negatives=own)
+        tr.count(scorer, test, Frozen(own))
     unknown = FrozenNegatives(
         frozen.user_id, frozen.item_id, frozen.start, frozen.negative + 1000, False
     )
     with pytest.raises(InputError, match="unknown to the scorer"):
-        tr.sampled_counts(scorer, test, negatives=unknown)
+        tr.count(scorer, test, Frozen(unknown))
+
+
+def test_only_fixed_designs_are_frozen():
+    scorer, test = make()
+    for design in ("exact", Fixed(sample_size=10, shared_by=5), Fixed(sample_size=10, users=5), 10):
+        with pytest.raises(
+            InputError, match=r"design is .*; negatives are frozen by a Fixed design"
+        ):
+            freeze(scorer, test, design)

@@ -1,4 +1,4 @@
-"""`sampled_counts`: its laws at known global ranks, ties, several targets, bad input."""
+"""Counts of fixed designs: their laws at known global ranks, ties, several targets, bad input."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from laws import N_USERS, p_value, same_for_all
+from laws import N_USERS, p_value, same_for_all, sample
 
 import truerank as tr
 from truerank import InputError
+from truerank.designs import Fixed
+from truerank.designs.fixed import sample_size_of
 from truerank.outcomes.schemes import Scheme, log_probability
-from truerank.sampling import sample, sample_size_of
 from truerank.scoring.dense import Dense
 from truerank.scoring.factors import Factors
 from truerank.scoring.function import Callable
@@ -25,9 +26,8 @@ from truerank.scoring.task import prepare
 )
 def test_ranks_are_hypergeometric_or_binomial(n_items, global_rank, sample_size, replacement):
     scorer, test = same_for_all(n_items, global_rank)
-    counts = tr.sampled_counts(
-        scorer, test, sample_size=sample_size, replacement=replacement, seed=1
-    )
+    design = Fixed(sample_size=sample_size, replacement=replacement)
+    counts = tr.count(scorer, test, design, seed=1)
     scheme = Scheme(replacement)
     assert p_value(counts, scheme, global_rank, n_items, sample_size) > 1e-4
 
@@ -35,7 +35,7 @@ def test_ranks_are_hypergeometric_or_binomial(n_items, global_rank, sample_size,
 def test_the_check_has_power():
     """Samples without replacement are not binomial; a rank off by one shows too."""
     scorer, test = same_for_all(60, 20)
-    counts = tr.sampled_counts(scorer, test, sample_size=30, seed=1)
+    counts = tr.count(scorer, test, Fixed(sample_size=30), seed=1)
     assert p_value(counts, Scheme(False), 20, 60, 30) > 1e-4
     assert p_value(counts, Scheme(True), 20, 60, 30) < 1e-4
     assert p_value(counts, Scheme(False), 21, 60, 30) < 1e-4
@@ -46,9 +46,8 @@ def test_training_items_leave_the_pool(replacement):
     """Items 0, 2, ..., 18 are known to all: the target at 30 has 20 items above it, not 30."""
     scorer, test = same_for_all(50, 31)
     train = np.repeat(test[0], 10), np.tile(np.arange(0, 20, 2), N_USERS)
-    counts = tr.sampled_counts(
-        scorer, test, train=train, sample_size=12, replacement=replacement, seed=2
-    )
+    design = Fixed(sample_size=12, replacement=replacement)
+    counts = tr.count(scorer, test, design, train=train, seed=2)
     assert set(counts.n_items.tolist()) == {40}
     assert p_value(counts, Scheme(replacement), 21, 40, 12) > 1e-4
 
@@ -62,9 +61,8 @@ def test_random_ties_are_a_random_order_of_the_items(replacement):
     scores = np.array([3.0, 3, 3, 2, 2, 2, 2, 2, 1, 1])
     scorer = Dense(np.broadcast_to(scores, (N_USERS, 10)))
     test = np.arange(N_USERS), np.full(N_USERS, 5)
-    counts = tr.sampled_counts(
-        scorer, test, sample_size=6, ties="random", replacement=replacement, seed=3
-    )
+    design = Fixed(sample_size=6, replacement=replacement)
+    counts = tr.count(scorer, test, design, ties="random", seed=3)
     assert p_value(counts, Scheme(replacement), np.arange(4, 9), 10, 6) > 1e-4
 
 
@@ -73,7 +71,7 @@ def test_spread_ties_are_the_mean_over_random_ones():
     scores = np.array([3.0, 2, 2, 2, 2, 1, 1])
     scorer = Dense(np.broadcast_to(scores, (N_USERS, 7)))
     test = np.arange(N_USERS), np.full(N_USERS, 2)
-    counts = tr.sampled_counts(scorer, test, sample_size=4, seed=4)
+    counts = tr.count(scorer, test, Fixed(sample_size=4), seed=4)
     expected = np.exp(
         log_probability(
             Scheme(False), np.arange(2, 6), n_items=7, sample_size=4, sampled_rank=np.arange(1, 5)
@@ -90,7 +88,7 @@ def test_a_constant_scorer_has_every_rank_alike(scorer_of, replacement):
     scorer = scorer_of(np.zeros((50, 40)))
     test = np.arange(50), np.arange(50) % 40
     for size in (2, 13, 40):
-        counts = tr.sampled_counts(scorer, test, sample_size=size, replacement=replacement)
+        counts = tr.count(scorer, test, Fixed(sample_size=size, replacement=replacement))
         assert counts.sampled_rank.tolist() == list(range(1, size + 1))
         assert counts.weight == pytest.approx(np.full(size, 50 / size))
         naive = tr.estimate(counts, "hr@10", estimator="naive")["hr@10"].value
@@ -103,7 +101,7 @@ def test_a_constant_scorer_has_every_rank_alike(scorer_of, replacement):
 def test_other_ties(ties, expected):
     scorer = Dense(np.zeros((20, 30)))
     test = np.arange(20), np.arange(20)
-    counts = tr.sampled_counts(scorer, test, sample_size=9, ties=ties)
+    counts = tr.count(scorer, test, Fixed(sample_size=9), ties=ties)
     assert set(counts.sampled_rank.tolist()) == expected
 
 
@@ -122,8 +120,8 @@ def test_the_whole_pool_gives_exact_ranks(ties):
         n_known = 4 if users[0] else 7
         train = np.repeat(users, n_known), known[users, :n_known].ravel()
         pool = 40 - n_known - 2
-        sampled = tr.sampled_counts(scorer, part, train=train, sample_size=pool, ties=ties)
-        assert sampled == tr.exact_counts(scorer, part, train=train, ties=ties)
+        sampled = tr.count(scorer, part, Fixed(sample_size=pool), train=train, ties=ties)
+        assert sampled == tr.count(scorer, part, train=train, ties=ties)
 
 
 def test_ids_of_items_and_users_may_be_numbers_or_text():
@@ -134,15 +132,16 @@ def test_ids_of_items_and_users_may_be_numbers_or_text():
     numbers = Factors(*factors, user_ids=users, item_ids=items)
     texts = Factors(*factors, user_ids=users.astype(str), item_ids=items.astype(str))
     as_text = tuple(part.astype(str) for part in test)
-    for options in ({}, {"negatives": "shared-block"}, {"ties": "random"}):
-        one = tr.sampled_counts(numbers, test, sample_size=20, seed=5, **options)
-        assert one == tr.sampled_counts(texts, as_text, sample_size=20, seed=5, **options)
+    alone, shared = Fixed(sample_size=20), Fixed(sample_size=20, shared_by=64)
+    for design, ties in ((alone, "spread"), (shared, "spread"), (alone, "random")):
+        one = tr.count(numbers, test, design, seed=5, ties=ties)
+        assert one == tr.count(texts, as_text, design, seed=5, ties=ties)
 
 
 def test_num_negatives_do_not_count_the_target():
     scorer, test = same_for_all(50, 10, n_users=100)
-    one = tr.sampled_counts(scorer, test, num_negatives=9)
-    assert one == tr.sampled_counts(scorer, test, sample_size=10)
+    one = tr.count(scorer, test, Fixed(num_negatives=9))
+    assert one == tr.count(scorer, test, Fixed(sample_size=10))
     assert set(one.sample_size.tolist()) == {10}
     assert (sample_size_of(100, None), sample_size_of(None, 100)) == (100, 101)
 
@@ -150,7 +149,7 @@ def test_num_negatives_do_not_count_the_target():
 def test_several_targets_share_their_users_weight():
     scorer, _ = same_for_all(50, 1, n_users=10)
     user = np.array([0, 0, 0, 0, 1, 2])
-    counts = tr.sampled_counts(scorer, (user, np.array([1, 2, 3, 4, 5, 6])), sample_size=5)
+    counts = tr.count(scorer, (user, np.array([1, 2, 3, 4, 5, 6])), Fixed(sample_size=5))
     assert counts.n_users == 3
     assert counts.total_weight == pytest.approx(3)
     assert set(counts.n_items.tolist()) == {47, 50}
@@ -160,8 +159,8 @@ def test_a_model_asked_pair_by_pair_has_the_same_counts():
     """And is asked for each pair once, the target with its negatives."""
     scorer, test = same_for_all(80, 30, n_users=300)
     asked = Callable(lambda users, items: -items.astype(float), n_items=80)
-    counts = tr.sampled_counts(asked, test, sample_size=20)
-    assert counts == tr.sampled_counts(scorer, test, sample_size=20)
+    counts = tr.count(asked, test, Fixed(sample_size=20))
+    assert counts == tr.count(scorer, test, Fixed(sample_size=20))
     assert asked.scored_pairs == 300 * 20
 
 
@@ -171,16 +170,16 @@ def test_cost_is_reported(monkeypatch):
     for numba in ("0", "1"):
         monkeypatch.setenv("TRUERANK_NUMBA", numba)
         found = sample(scorer, task, ladder=(10, 20), ties="random")
-        assert (found.n_scored >= found.sample_size).all()
-        assert (found.n_scored <= found.sample_size + 1).all()
+        assert set(found.sample_size.tolist()) == {10, 20}
+        assert found.pairs == found.sample_size.sum()
 
 
 def test_small_pools_are_named():
     scorer, test = same_for_all(30, 10, n_users=8)
     train = np.full(15, 6), np.arange(10, 25)
     with pytest.raises(InputError, match=r"sample_size is 20, but 1 of 8 users .* user 6 .* 15"):
-        tr.sampled_counts(scorer, test, train=train, sample_size=20)
-    tr.sampled_counts(scorer, test, train=train, sample_size=20, replacement=True)
+        tr.count(scorer, test, Fixed(sample_size=20), train=train)
+    tr.count(scorer, test, Fixed(sample_size=20, replacement=True), train=train)
 
 
 @pytest.mark.parametrize(
@@ -189,16 +188,23 @@ def test_small_pools_are_named():
         ({"sample_size": 2.5}, "sample_size is 2.5"),
         ({"num_negatives": "many"}, "num_negatives is 'many'"),
         ({"sample_size": 5, "replacement": "yes"}, "replacement is 'yes'"),
-        ({"sample_size": 5, "negatives": None}, "unknown negatives None"),
-        ({"sample_size": 5, "negatives": "shared-blocks"}, "did you mean 'shared-block'"),
-        ({"sample_size": 5, "progress": 3}, "progress is 3"),
-        ({"sample_size": 5, "seed": "x"}, "seed is 'x'"),
+        ({"sample_size": 5, "draw": None}, "draw is None"),
+        ({"sample_size": 5, "draw": "uniforms"}, "did you mean 'uniform'"),
     ],
+)
+def test_bad_designs(options, message):
+    with pytest.raises(InputError, match=message):
+        Fixed(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"), [({"progress": 3}, "progress is 3"), ({"seed": "x"}, "seed is 'x'")]
 )
 def test_bad_options(options, message):
     scorer, test = same_for_all(30, 10, n_users=8)
-    with pytest.raises(InputError, match=message):
-        tr.sampled_counts(scorer, test, **options)
+    for verb in (tr.count, tr.rank):
+        with pytest.raises(InputError, match=message):
+            verb(scorer, test, Fixed(sample_size=5), **options)
 
 
 def test_bad_scores():
@@ -207,31 +213,33 @@ def test_bad_scores():
 
     scorer, test = same_for_all(30, 10, n_users=8)
     with pytest.raises(InputError, match="shape"):
-        tr.sampled_counts(Callable(wrong_shape, n_items=30), test, sample_size=5)
+        tr.count(Callable(wrong_shape, n_items=30), test, Fixed(sample_size=5))
     with pytest.raises(InputError, match="train"):
-        tr.sampled_counts(scorer, test, train=test, sample_size=5)
-    tr.sampled_counts(scorer, test, train=test, sample_size=5, keep_target=True)
+        tr.count(scorer, test, Fixed(sample_size=5), train=test)
+    tr.count(scorer, test, Fixed(sample_size=5), train=test, keep_target=True)
 
 
-def test_sampled_ranks_are_the_counts_user_by_user():
+def test_ranks_are_the_counts_user_by_user():
     rng = np.random.default_rng(5)
     users, items = (rng.standard_normal((n, 6)).astype(np.float32) for n in (80, 200))
     names = np.array([f"i{item}" for item in range(200)])
     scorer = Factors(users, items, item_ids=names)
     test = np.arange(80)[::-1], names[rng.integers(200, size=80)]
-    for negatives in ("per-user", "shared-block"):
-        options = {"num_negatives": 30, "seed": 3, "ties": "random", "negatives": negatives}
-        table = tr.sampled_ranks(scorer, test, **options)
+    for shared_by in (None, 64):
+        design = Fixed(num_negatives=30, shared_by=shared_by)
+        table = tr.rank(scorer, test, design, seed=3)
         assert table.column_names == ["user_id", "item_id", "rank", "sample_size", "n_items"]
         assert table["user_id"].to_pylist() == test[0].tolist()
         assert table["item_id"].to_pylist() == test[1].tolist()
-        counts = tr.sampled_counts(scorer, test, **options)
+        counts = tr.count(scorer, test, design, seed=3, ties="random")
         assert tr.RankCounts.from_table(table, replacement=False) == counts.pooled()
-    with pytest.raises(InputError, match="ties is 'spread', which gives no whole ranks"):
-        tr.sampled_ranks(scorer, test, num_negatives=30, ties="spread")
+    with pytest.raises(
+        InputError, match=r"ties='spread' .* gives counts, not ranks.* truerank.count"
+    ):
+        tr.rank(scorer, test, design, ties="spread")
 
 
-def test_sampled_ranks_pair_models():
+def test_ranks_pair_models():
     rng = np.random.default_rng(5)
     users, items = (rng.standard_normal((n, 6)).astype(np.float32) for n in (300, 200))
     test = (
@@ -240,15 +248,15 @@ def test_sampled_ranks_pair_models():
     )
     noisy = items + 0.5 * rng.standard_normal(items.shape).astype(np.float32)
     models = {"whole": Factors(users, items), "noisy": Factors(users, noisy)}
-    ranks = {name: tr.sampled_ranks(m, test, num_negatives=50) for name, m in models.items()}
-    found = tr.compare(ranks, "recall@10", replacement=False, target="population")
+    ranks = {name: tr.rank(m, test, Fixed(num_negatives=50)) for name, m in models.items()}
+    found = tr.compare(ranks, "recall@10", replacement=False, scope="population")
     assert found.paired
     assert found["whole", "noisy"].reduction > 0
 
 
-@pytest.mark.parametrize("negatives", ["frozen", np.ones((3, 2)), 7])
-def test_unknown_negatives(negatives):
+@pytest.mark.parametrize("design", [np.ones((3, 2)), 7, None])
+def test_what_is_no_design(design):
     scorer, test = same_for_all(12, 2)
-    for evaluate in (tr.sampled_counts, tr.evaluate):
-        with pytest.raises(InputError, match="unknown negatives"):
-            evaluate(scorer, test, sample_size=5, negatives=negatives)
+    for verb in (tr.count, tr.rank, tr.evaluate):
+        with pytest.raises(InputError, match=r"design is of type .*Fixed\(num_negatives=99\)"):
+            verb(scorer, test, design)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from laws import count_adaptive, sample
 from scipy import stats
 
 import truerank as tr
 from truerank import InputError
+from truerank.designs import LJ24, Fixed
 from truerank.outcomes.schemes import Scheme, log_probability
-from truerank.sampling import _fused, sample, streams
+from truerank.sampling import _fused, streams
 from truerank.scoring import Callable, Dense, Factors
 from truerank.scoring.task import prepare
 
@@ -104,16 +106,12 @@ def test_outcomes_follow_the_stated_probabilities(scheme, size):
 
 
 def _draw(model, test, scheme, size, seed):
-    from truerank.sampling import count_adaptive
-
     if scheme.adaptive:
         task = prepare(model, test)
         return count_adaptive(
             model, task, ladder=scheme.ladder, replacement=scheme.replacement, seed=seed
         )
-    return tr.sampled_counts(
-        model, test, sample_size=size, replacement=scheme.replacement, seed=seed
-    )
+    return tr.count(model, test, Fixed(sample_size=size, replacement=scheme.replacement), seed=seed)
 
 
 @pytest.mark.parametrize("replacement", [True, False])
@@ -142,7 +140,7 @@ def test_rows_order_and_parts_change_nothing(whole_numbers, data):
     (user, item), train = data
 
     def count(rows):
-        return tr.sampled_counts(model, (user[rows], item[rows]), train=train, sample_size=15)
+        return tr.count(model, (user[rows], item[rows]), Fixed(sample_size=15), train=train)
 
     everyone = np.arange(N_USERS)
     shuffled = np.random.default_rng(0).permutation(everyone)
@@ -154,15 +152,15 @@ def test_ids_as_numbers_or_as_text(whole_numbers, data):
     text = [str(u) for u in range(N_USERS)]
     named = Factors(*whole_numbers, user_ids=text)
     (_, item), train = data
-    other = tr.sampled_counts(
+    other = tr.count(
         named,
         (np.array(text), item),
+        Fixed(sample_size=15),
         train=(np.array([str(u) for u in train[0]]), train[1]),
-        sample_size=15,
         seed=4,
     )
-    assert other == tr.sampled_counts(
-        Factors(*whole_numbers), data[0], train=train, sample_size=15, seed=4
+    assert other == tr.count(
+        Factors(*whole_numbers), data[0], Fixed(sample_size=15), train=train, seed=4
     )
 
 
@@ -173,9 +171,9 @@ def test_any_scorer_gives_the_same_counts(whole_numbers, data):
         Dense(scores),
         Callable(lambda u, i: scores[u[:, None], i], n_items=N_ITEMS),
     ]
-    found = [tr.sampled_counts(m, data[0], train=data[1], sample_size=15) for m in models]
+    found = [tr.count(m, data[0], Fixed(sample_size=15), train=data[1]) for m in models]
     assert found[0] == found[1] == found[2]
-    ladder = [tr.adaptive_counts(m, data[0], train=data[1], start=5, stop=40) for m in models]
+    ladder = [tr.count(m, data[0], LJ24(start=5, stop=40), train=data[1]) for m in models]
     assert ladder[0] == ladder[1] == ladder[2]
 
 
@@ -183,8 +181,8 @@ def test_the_whole_pool_is_the_exact_rank(whole_numbers, data):
     """Adaptive up to the pool, hits beyond reach: everybody ends with the exact rank."""
     model = Factors(*whole_numbers)
     pool = N_ITEMS - 12
-    sampled = tr.sampled_counts(model, data[0], train=data[1], sample_size=pool)
-    assert sampled == tr.exact_counts(model, data[0], train=data[1])
+    sampled = tr.count(model, data[0], Fixed(sample_size=pool), train=data[1])
+    assert sampled == tr.count(model, data[0], train=data[1])
 
 
 def test_adaptive_never_stoppers_have_the_fixed_sample(whole_numbers, data):
@@ -203,9 +201,9 @@ def test_adaptive_never_stoppers_have_the_fixed_sample(whole_numbers, data):
 def test_a_constant_scorer_gets_its_due(data):
     """HR@10 = 10/N from the whole pool; any sample gives n ranks of equal weight."""
     model = Dense(np.zeros((N_USERS, N_ITEMS)))
-    counts = tr.sampled_counts(model, data[0], sample_size=N_ITEMS)
+    counts = tr.count(model, data[0], Fixed(sample_size=N_ITEMS))
     assert tr.estimate(counts, "hr@10")["hr@10"].value == pytest.approx(10 / N_ITEMS)
-    counts = tr.sampled_counts(model, data[0], sample_size=20)
+    counts = tr.count(model, data[0], Fixed(sample_size=20))
     assert counts.weight == pytest.approx(np.full(20, N_USERS / 20))
     est = tr.estimate(counts, "hr@10", estimator="bv(gamma=1)", support="full")
     assert est["hr@10"].value == pytest.approx(10 / N_ITEMS, abs=1e-9)
@@ -213,33 +211,22 @@ def test_a_constant_scorer_gets_its_due(data):
 
 def test_shared_blocks(whole_numbers, data):
     model = Factors(*whole_numbers)
-    counts = tr.sampled_counts(
-        model, data[0], train=data[1], sample_size=15, negatives="shared-block"
-    )
+    design = Fixed(sample_size=15, shared_by=64)
+    counts = tr.count(model, data[0], design, train=data[1])
     assert counts.n_users == N_USERS
     assert (counts.replicate > 0).all()
-    again = tr.sampled_counts(
-        model,
-        tuple(part[::-1] for part in data[0]),
-        train=data[1],
-        sample_size=15,
-        negatives="shared-block",
-    )
-    assert counts == again
+    assert counts == tr.count(model, tuple(part[::-1] for part in data[0]), design, train=data[1])
 
 
 def test_shared_blocks_are_right_in_the_mean(whole_numbers, data):
     """Sampled auc is unbiased however negatives are drawn; 60 seeds."""
     model = Factors(*whole_numbers)
-    exact = tr.exact_counts(model, data[0], train=data[1])
+    exact = tr.count(model, data[0], train=data[1])
     truth = tr.estimate(exact, "auc", estimator="naive")["auc"].value
+    design = Fixed(sample_size=15, shared_by=64)
     values = [
         tr.estimate(
-            tr.sampled_counts(
-                model, data[0], train=data[1], sample_size=15, seed=s, negatives="shared-block"
-            ),
-            "auc",
-            estimator="naive",
+            tr.count(model, data[0], design, train=data[1], seed=s), "auc", estimator="naive"
         )["auc"].value
         for s in range(60)
     ]
@@ -250,30 +237,44 @@ def test_shared_blocks_are_right_in_the_mean(whole_numbers, data):
     ("arguments", "message"),
     [
         ({}, "neither given"),
-        ({"sample_size": 5, "num_negatives": 4}, "both given"),
+        (
+            {"sample_size": 5, "num_negatives": 5},
+            "sample_size is 5 and num_negatives is 5; give one",
+        ),
         ({"sample_size": 1}, "sample_size is 1"),
         ({"num_negatives": 0}, "num_negatives is 0"),
-        ({"sample_size": 80}, "smaller"),
-        ({"sample_size": 5, "ties": "mode"}, "unknown ties"),
-        ({"sample_size": 5, "negatives": "popular"}, "unknown negatives"),
-        ({"sample_size": 5, "seed": -1}, "seed is -1"),
+        ({"sample_size": 5, "draw": "popular"}, "unknown draw 'popular'"),
     ],
 )
-def test_bad_input(whole_numbers, data, arguments, message):
+def test_bad_designs(arguments, message):
     with pytest.raises(InputError, match=message):
-        tr.sampled_counts(Factors(*whole_numbers), data[0], train=data[1], **arguments)
+        Fixed(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("size", "options", "message"),
+    [
+        (80, {}, "smaller"),
+        (5, {"ties": "mode"}, "unknown ties"),
+        (5, {"seed": -1}, "seed is -1"),
+    ],
+)
+def test_bad_input(whole_numbers, data, size, options, message):
+    with pytest.raises(InputError, match=message):
+        tr.count(
+            Factors(*whole_numbers), data[0], Fixed(sample_size=size), train=data[1], **options
+        )
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"ties": "spread"}, "ties is 'spread'"),
         ({"start": 1}, "start is 1"),
         ({"start": 50, "stop": 10}, "stop is 10"),
         ({"growth": 1.0}, "growth is 1.0"),
         ({"hits": 0}, "hits"),
     ],
 )
-def test_bad_adaptive_input(whole_numbers, data, arguments, message):
+def test_bad_adaptive_designs(arguments, message):
     with pytest.raises(InputError, match=message):
-        tr.adaptive_counts(Factors(*whole_numbers), data[0], train=data[1], **arguments)
+        LJ24(**arguments)

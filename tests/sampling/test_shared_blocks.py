@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from laws import p_value, same_for_all
+from laws import p_value, same_for_all, sample
 
 import truerank as tr
 from truerank import InputError
+from truerank.designs import Fixed
 from truerank.outcomes.schemes import Scheme
-from truerank.sampling import SharedBlocks, sample
+from truerank.sampling import blocks
+from truerank.sampling.carry_out import carry_out
+from truerank.sampling.counting import counts_of
 from truerank.scoring.dense import Dense
 from truerank.scoring.factors import Factors
 from truerank.scoring.task import prepare
@@ -24,20 +27,20 @@ def make(n_users=600, n_items=200, seed=0):
 def test_blocks_are_buckets_of_user_ids():
     scorer, test = make(6400)
     task = prepare(scorer, test)
-    block = SharedBlocks(64).assign(task, 0)
+    block = blocks.assign(task, 64, task.n_users, 0)
     sizes = np.bincount(block, minlength=100)
     assert sizes.size == 100
     # Multinomial: a size has mean 64 and standard deviation 8.
     assert abs(sizes - 64).max() < 5 * 8
     order = np.random.default_rng(0).permutation(6400)
-    assert np.array_equal(SharedBlocks(64).assign(task.take(order), 0), block[order])
-    assert (SharedBlocks(64).assign(task, 1) != block).mean() > 0.9
+    assert np.array_equal(blocks.assign(task.take(order), 64, 6400, 0), block[order])
+    assert (blocks.assign(task, 64, 6400, 1) != block).mean() > 0.9
 
 
 def test_a_users_targets_are_in_one_block():
     scorer, _ = make(50)
     task = prepare(scorer, (np.repeat(np.arange(50), 3), np.tile([1, 2, 3], 50)))
-    block = SharedBlocks(5).assign(task, 0)
+    block = blocks.assign(task, 5, task.n_users, 0)
     assert (block.reshape(50, 3) == block[::3, None]).all()
 
 
@@ -45,8 +48,8 @@ def test_users_of_a_block_have_the_same_negatives():
     """One model for all users and one target: equal ranks within a block."""
     scorer, test = same_for_all(300, 60, n_users=500)
     task = prepare(scorer, test)
-    block = SharedBlocks(25).assign(task, 0)
-    found = sample(scorer, task, ladder=(40,), stream_keys=SharedBlocks.keys(block, 0))
+    block = blocks.assign(task, 25, task.n_users, 0)
+    found = sample(scorer, task, ladder=(40,), stream_keys=blocks.stream_keys(block, 0))
     for number in np.unique(block):
         assert np.unique(found.above[block == number]).size == 1
     assert np.unique(found.above).size > 3
@@ -57,7 +60,7 @@ def test_each_block_draws_by_the_law(replacement):
     """A block a user: 4,000 independent ranks."""
     scorer, test = same_for_all(300, 60, n_users=4000)
     task = prepare(scorer, test)
-    keys = SharedBlocks.keys(np.arange(4000), 0)
+    keys = blocks.stream_keys(np.arange(4000), 0)
     found = sample(scorer, task, ladder=(40,), replacement=replacement, stream_keys=keys)
     scheme = Scheme(replacement)
     counts = tr.RankCounts.from_outcomes(
@@ -69,34 +72,33 @@ def test_each_block_draws_by_the_law(replacement):
 def test_streams_of_blocks_are_not_those_of_users():
     scorer, test = make(100)
     task = prepare(scorer, test)
-    assert not np.isin(SharedBlocks.keys(np.arange(100), 0), task.keys(0)).any()
+    assert not np.isin(blocks.stream_keys(np.arange(100), 0), task.keys(0)).any()
 
 
-def test_parts_agree_with_the_whole_if_the_number_of_blocks_is_said():
+def test_parts_agree_with_the_whole_if_the_number_of_users_is_said():
     scorer, test = make()
     train = np.repeat(test[0], 4), (np.repeat(test[1], 4) + np.tile([1, 5, 9, 13], 600)) % 200
 
-    def count(rows, negatives):
-        return tr.sampled_counts(
-            scorer, tuple(x[rows] for x in test), train=train, sample_size=30, negatives=negatives
-        )
+    def count(rows, n_users=None):
+        task = prepare(scorer, tuple(x[rows] for x in test), train=train)
+        design = Fixed(sample_size=30, shared_by=50)
+        return counts_of(task, carry_out(scorer, task, design, n_users=n_users), "spread", 0)
 
     rows = np.random.default_rng(1).permutation(600)
-    said = SharedBlocks(n_blocks=12)
-    assert count(rows[:150], said) + count(rows[150:], said) == count(np.arange(600), said)
-    other = count(rows[:150], "shared-block") + count(rows[150:], "shared-block")
-    assert other != count(np.arange(600), "shared-block")
+    whole = count(np.arange(600))
+    assert count(rows[:150], 600) + count(rows[150:], 600) == whole
+    assert count(rows[:150]) + count(rows[150:]) != whole
 
 
 def test_counts_carry_the_blocks():
     scorer, test = make()
-    counts = tr.sampled_counts(scorer, test, sample_size=30, negatives=SharedBlocks(20))
+    counts = tr.count(scorer, test, Fixed(sample_size=30, shared_by=20))
     assert set(counts.replicate.tolist()) == set(range(1, 31))
-    many = tr.sampled_counts(scorer, test, sample_size=30, negatives=SharedBlocks(1))
+    many = tr.count(scorer, test, Fixed(sample_size=30, shared_by=1))
     assert many.replicate.max() == 100
     assert counts.n_users == many.n_users == 600
     assert counts.squared_weight == 600
-    alone = tr.sampled_counts(scorer, test, sample_size=30)
+    alone = tr.count(scorer, test, Fixed(sample_size=30))
     assert not alone.replicate.any()
 
 
@@ -104,17 +106,17 @@ def test_any_scorer_can_share():
     scorer, test = make()
     every = np.broadcast_to(np.arange(200), (600, 200))
     dense = Dense(scorer.score(np.arange(600), every))
-    options = {"sample_size": 30, "negatives": "shared-block"}
+    design = Fixed(sample_size=30, shared_by=64)
     for ties in ("spread", "random", "mid", "pessimistic"):
-        one = tr.sampled_counts(scorer, test, ties=ties, **options)
-        assert one == tr.sampled_counts(dense, test, ties=ties, **options)
+        one = tr.count(scorer, test, design, ties=ties)
+        assert one == tr.count(dense, test, design, ties=ties)
 
 
 def test_the_whole_pool_is_exact_all_the_same():
     scorer, test = make(n_users=100, n_items=40)
-    counts = tr.sampled_counts(scorer, test, sample_size=40, negatives="shared-block")
+    counts = tr.count(scorer, test, Fixed(sample_size=40, shared_by=64))
     assert counts.is_exact.all()
-    exact = tr.exact_counts(scorer, test)
+    exact = tr.count(scorer, test)
     assert tr.estimate(counts, "auc", estimator="naive")["auc"].value == pytest.approx(
         tr.estimate(exact, "auc", estimator="naive")["auc"].value, abs=1e-12
     )
@@ -124,21 +126,20 @@ def test_sharing_scatters_more():
     """Popularity: users agree on the items, so the draws of a block move all of them."""
     scorer, test = same_for_all(300, 20, n_users=640)
     values = {}
-    for name in ("per-user", "shared-block"):
-        values[name] = [
-            tr.estimate(
-                tr.sampled_counts(scorer, test, sample_size=20, seed=seed, negatives=name),
-                "hr@1",
-                estimator="naive",
-            )["hr@1"].value
+    for shared_by in (None, 64):
+        design = Fixed(sample_size=20, shared_by=shared_by)
+        values[shared_by] = [
+            tr.estimate(tr.count(scorer, test, design, seed=seed), "hr@1", estimator="naive")[
+                "hr@1"
+            ].value
             for seed in range(60)
         ]
     # About 64 users a block make for a variance of 64 times (binomial, given equal blocks).
-    ratio = np.var(values["shared-block"]) / np.var(values["per-user"])
+    ratio = np.var(values[64]) / np.var(values[None])
     assert ratio > 20
 
 
-@pytest.mark.parametrize("options", [{"users": 0}, {"users": 2.5}, {"n_blocks": 0}])
-def test_bad_blocks(options):
-    with pytest.raises(InputError, match="at least 1"):
-        SharedBlocks(**options)
+@pytest.mark.parametrize("shared_by", [0, 2.5, -3])
+def test_bad_blocks(shared_by):
+    with pytest.raises(InputError, match=rf"shared_by is {shared_by}; .*at least 1"):
+        Fixed(sample_size=30, shared_by=shared_by)

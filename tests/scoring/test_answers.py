@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import truerank as tr
 from truerank.errors import InputError
-from truerank.sampling import sampled_counts
 from truerank.scoring import Callable, Dense, Scorer
 from truerank.scoring._ids import Ids
 from truerank.scoring.adapters._rows import Rows
-from truerank.scoring.exact import exact_counts
 from truerank.scoring.scorer import checked, real_numbers
 
 N_USERS, N_ITEMS = 3, 8
@@ -67,16 +66,16 @@ def function(change):
 
 
 def sampled(scorer, test):
-    return sampled_counts(scorer, test, sample_size=4, seed=0)
+    return tr.count(scorer, test, "fixed(sample_size=4)", seed=0)
 
 
 WAYS = {
-    "exact, all items": (Whole, exact_counts),
-    "exact, pairs": (Pairs, exact_counts),
+    "exact, all items": (Whole, tr.count),
+    "exact, pairs": (Pairs, tr.count),
     "sampled": (Pairs, sampled),
-    "function": (function, exact_counts),
+    "function": (function, tr.count),
     "function, sampled": (function, sampled),
-    "rows of an adapter": (rows, exact_counts),
+    "rows of an adapter": (rows, tr.count),
     "rows of an adapter, sampled": (rows, sampled),
 }
 

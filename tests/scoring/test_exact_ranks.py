@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+import truerank as tr
 from truerank.errors import InputError
 from truerank.outcomes.schemes import Scheme
 from truerank.rng import below, draws, mix
@@ -64,6 +65,11 @@ def integer_factors(rng, n_users, n_items, *, dimensions=5, dtype=np.float32):
     users[0] = 0
     items[:3] = 0
     return users, items
+
+
+def ranks_of(scorer, test, **options):
+    """The ranks of `tr.rank` alone, in the order of the test."""
+    return tr.rank(scorer, test, **options)["rank"].to_numpy()
 
 
 def canonical(scorer, n_users):
@@ -170,12 +176,11 @@ def test_parts_of_the_test_give_the_ranks_of_the_whole(kind):
     user, target = rng.permutation(1100), rng.integers(400, size=1100)
     train = rng.integers(1100, size=20_000), rng.integers(400, size=20_000)
     options = {"train": train, "keep_target": True, "seed": 3}
-    whole = exact.exact_ranks(scorer, (user, target), **options)
+    whole = ranks_of(scorer, (user, target), **options)
     for size in (1, 7, 64, 1000):
         begins = range(0, 1100, size) if size > 1 else range(0, 60)
         parts = [
-            exact.exact_ranks(scorer, (user[i : i + size], target[i : i + size]), **options)
-            for i in begins
+            ranks_of(scorer, (user[i : i + size], target[i : i + size]), **options) for i in begins
         ]
         np.testing.assert_array_equal(np.concatenate(parts), whole[: len(begins) * size])
 
@@ -239,10 +244,10 @@ def test_ranks_worked_by_hand():
     # User 0: targets 3 and 0, pool 1 2 4 beside them; user 1: target 4, pool 0 1 2 3.
     expect = {"optimistic": [5, 1, 1], "pessimistic": [5, 3, 1], "mid": [5.0, 2.0, 1.0]}
     for policy, ranks in expect.items():
-        found = exact.exact_ranks(scorer, test, train=train, ties=policy)
+        found = ranks_of(scorer, test, train=train, ties=policy)
         assert found.tolist() == ranks
         assert found.dtype == (np.float64 if policy == "mid" else np.int64)
-    counts = exact.exact_counts(scorer, test, train=train)
+    counts = tr.count(scorer, test, train=train)
     assert counts.schemes == (Scheme(replacement=False),)
     assert counts.n_users == 2
     assert counts.squared_weight == pytest.approx(1 + 2 * 0.25)
@@ -262,11 +267,11 @@ def test_ranks_worked_by_hand():
 
 def test_a_constant_scorer_hits_by_chance():
     scorer = Factors(np.ones((50, 3), np.float32), np.ones((200, 3), np.float32))
-    counts = exact.exact_counts(scorer, (np.arange(50), np.arange(50)))
+    counts = tr.count(scorer, (np.arange(50), np.arange(50)))
     hits = counts.weight[counts.sampled_rank <= 10].sum() / counts.n_users
     assert hits == pytest.approx(10 / 200, rel=1e-12)
     assert counts.n_outcomes == 200
-    ranks = exact.exact_ranks(scorer, (np.arange(50), np.arange(50)), seed=1)
+    ranks = ranks_of(scorer, (np.arange(50), np.arange(50)), seed=1)
     assert ranks.min() >= 1
     assert ranks.max() <= 200
     assert np.unique(ranks).size > 30
@@ -275,11 +280,11 @@ def test_a_constant_scorer_hits_by_chance():
 def test_random_ties_are_by_user_and_seed():
     scorer = Dense(np.zeros((100, 60)))
     user, target = np.arange(100), np.arange(100) % 60
-    ranks = exact.exact_ranks(scorer, (user, target), seed=7)
+    ranks = ranks_of(scorer, (user, target), seed=7)
     mixed = np.random.default_rng(0).permutation(100)
-    again = exact.exact_ranks(scorer, (user[mixed], target[mixed]), seed=7)
+    again = ranks_of(scorer, (user[mixed], target[mixed]), seed=7)
     np.testing.assert_array_equal(again, ranks[mixed])
-    assert (exact.exact_ranks(scorer, (user, target), seed=8) != ranks).any()
+    assert (ranks_of(scorer, (user, target), seed=8) != ranks).any()
     keys = prepare(scorer, (user, target)).keys(7)
     np.testing.assert_array_equal(ranks, 1 + below(draws(mix(keys ^ ties._STREAM), 0), 60))
 
@@ -288,28 +293,26 @@ def test_targets_inside_train():
     scorer = Dense(np.arange(12.0).reshape(2, 6))
     test, train = ([0, 1], [3, 4]), ([0, 0, 1], [3, 5, 2])
     with pytest.raises(InputError, match=r"1 targets are among.*item 3.*keep_target=True"):
-        exact.exact_ranks(scorer, test, train=train)
-    ranks = exact.exact_ranks(scorer, test, train=train, keep_target=True)
+        ranks_of(scorer, test, train=train)
+    ranks = ranks_of(scorer, test, train=train, keep_target=True)
     assert ranks.tolist() == [2, 2]  # 4 above 3 (5 is left out), and 5 above 4
-    assert exact.exact_counts(scorer, test, train=train, keep_target=True).n_items.tolist() == [5]
+    assert tr.count(scorer, test, train=train, keep_target=True).n_items.tolist() == [5]
 
 
 def test_sparse_tables_and_ids():
     scores = np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])
     scorer = Dense(scores, user_ids=["ann", "bob"], item_ids=[10, 20, 30])
-    assert exact.exact_ranks(scorer, (["bob", "ann"], [30, 10])).tolist() == [3, 3]
+    assert ranks_of(scorer, (["bob", "ann"], [30, 10])).tolist() == [3, 3]
     frame = pytest.importorskip("pandas").DataFrame({"user_id": ["ann"], "item_id": [20]})
-    assert exact.exact_ranks(scorer, frame).tolist() == [2]
+    assert ranks_of(scorer, frame).tolist() == [2]
     matrix = sparse.csr_matrix(([1, 1], ([0, 1], [1, 2])), shape=(2, 3))
-    assert exact.exact_ranks(Dense(scores), matrix).tolist() == [2, 3]
+    assert ranks_of(Dense(scores), matrix).tolist() == [2, 3]
 
 
 def test_progress_is_reported():
     scorer = Dense(np.zeros((700, 30_000), dtype=np.float32))
     seen = []
-    exact.exact_ranks(
-        scorer, (np.arange(700), np.arange(700)), progress=lambda *done: seen.append(done)
-    )
+    ranks_of(scorer, (np.arange(700), np.arange(700)), progress=lambda *done: seen.append(done))
     assert seen == sorted(seen)
     assert len(seen) > 1
     assert seen[-1] == (700, 700)
@@ -387,12 +390,12 @@ def test_scores_that_cannot_be_ranked(make, bad):
     scorer = make(scores)
     test = np.arange(30), np.zeros(30, int)
     with pytest.raises(InputError, match=r"user 17 has 2 candidates .* NaN or infinite.*train="):
-        exact.exact_ranks(scorer, test)
-    ranks = exact.exact_ranks(scorer, test, train=([17, 17], [2, 5]), ties="optimistic")
+        ranks_of(scorer, test)
+    ranks = ranks_of(scorer, test, train=([17, 17], [2, 5]), ties="optimistic")
     assert ranks.tolist() == [1] * 30
     scores[17, 0] = bad
     with pytest.raises(InputError, match=r"user 17 "):
-        exact.exact_ranks(scorer, test, train=([17, 17], [2, 5]))
+        ranks_of(scorer, test, train=([17, 17], [2, 5]))
 
 
 def test_a_target_without_a_score_is_named():
@@ -400,7 +403,7 @@ def test_a_target_without_a_score_is_named():
     scores[1, 4] = np.nan
     scorer = Dense(scores, user_ids=["a", "b", "c"])
     with pytest.raises(InputError, match=r"user b for its target, item 4, is nan"):
-        exact.exact_ranks(scorer, (["b", "a"], [4, 4]))
+        ranks_of(scorer, (["b", "a"], [4, 4]))
 
 
 @pytest.mark.parametrize(
@@ -419,7 +422,7 @@ def test_scorers_that_answer_wrongly(answer, message):
             return answer
 
     with pytest.raises(InputError, match=message):
-        exact.exact_ranks(Wrong(np.zeros((3, 8))), ([0, 1, 2], [0, 0, 0]))
+        ranks_of(Wrong(np.zeros((3, 8))), ([0, 1, 2], [0, 0, 0]))
 
 
 def test_a_scorers_own_array_is_not_written_to():
@@ -428,19 +431,19 @@ def test_a_scorers_own_array_is_not_written_to():
             return self.scores
 
     scorer = Own(np.zeros((3, 8)))
-    exact.exact_ranks(scorer, ([0, 1, 2], [0, 0, 0]))
+    ranks_of(scorer, ([0, 1, 2], [0, 0, 0]))
     assert (scorer.scores == 0).all()
 
 
 def test_policies_that_are_not_known():
     scorer = Dense(np.zeros((3, 8)))
     test = [0], [0]
-    for call in (exact.exact_ranks, exact.exact_counts):
+    for call in (tr.rank, tr.count, tr.evaluate):
         with pytest.raises(InputError, match="did you mean 'optimistic'"):
             call(scorer, test, ties="optimist")
     with pytest.raises(InputError, match="gives counts, not ranks"):
-        exact.exact_ranks(scorer, test, ties="spread")
+        ranks_of(scorer, test, ties="spread")
     with pytest.raises(InputError, match="seed is -1"):
-        exact.exact_ranks(scorer, test, seed=-1)
+        ranks_of(scorer, test, seed=-1)
     with pytest.raises(InputError, match="progress is 'yes'"):
-        exact.exact_ranks(scorer, test, progress="yes")
+        ranks_of(scorer, test, progress="yes")

@@ -16,13 +16,15 @@ import pytest
 
 import truerank as tr
 import truerank_papers
+from truerank.designs import Fixed
 from truerank.models import Popularity
 from truerank_papers.experiments import experiments, pages, papers, parts, registry
 from truerank_papers.experiments.published import Number, Published
 from truerank_papers.experiments.ranks import GlobalRanks
 from truerank_papers.experiments.reproducing import reproduce
 from truerank_papers.experiments.results import Figure, Line, Panel, Result, Table
-from truerank_papers.experiments.run import Run, Settings, fixed
+from truerank_papers.experiments.run import Run
+from truerank_papers.experiments.settings import Settings
 from truerank_papers.models import MultiVAE
 
 # --- the list ---------------------------------------------------------------------------------
@@ -85,7 +87,7 @@ def test_exact_metrics_and_pmf_share_ties():
 def test_sampled_evaluations_follow_the_global_ranks():
     ranks = GlobalRanks(np.array([0, 9]), np.array([0, 0]), np.array([10, 10]))
     rngs = [np.random.default_rng(seed) for seed in range(3)]
-    outcomes, weight = ranks.sampled(fixed(5, replacement=True), rngs)
+    outcomes, weight = ranks.sampled(Fixed(sample_size=5, replacement=True), rngs)
     # The first of all is always first, the last of all always last.
     assert outcomes.sampled_rank.tolist() == [1, 5]
     assert weight.tolist() == [[1, 1]] * 3
@@ -125,7 +127,7 @@ def test_parts_do_not_change_the_repeats(tmp_path):
     options = {
         "estimators": ["naive", "mle"],
         "metrics": ["recall@10", "auc"],
-        "design": fixed(30, replacement=False),
+        "design": Fixed(sample_size=30, replacement=False),
     }
     whole = run.redrawn("x", ranks, repeats=7, part=7, **options)
     assert whole.shape == (7, 2, 2)
@@ -247,7 +249,7 @@ def test_one_experiment_end_to_end(tiny, tmp_path, monkeypatch):
             estimators=["naive", "bv"],
             metrics=["recall@5"],
             repeats=run.repeats(20),
-            design=fixed(10, replacement=False),
+            design=Fixed(sample_size=10, replacement=False),
         )
         ours = {
             (name,): Number(float(column.mean()), float(column.std()))

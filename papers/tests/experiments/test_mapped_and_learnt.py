@@ -8,14 +8,17 @@ import pytest
 import truerank as tr
 from truerank import mapping
 from truerank import metrics as metrics_module
+from truerank.designs import Fixed
 from truerank_papers.experiments import experiments
-from truerank_papers.experiments.lj20.tables import MAPPINGS, distances, errors, exponents
+from truerank_papers.experiments.lj20._shared import exponents
+from truerank_papers.experiments.lj20.tables import MAPPINGS, distances, errors
 from truerank_papers.experiments.lj24 import _shared as lj24
 from truerank_papers.experiments.lj24 import protocol
 from truerank_papers.experiments.lj24.accuracy import sampled_users
 from truerank_papers.experiments.ranks import GlobalRanks
 from truerank_papers.experiments.recall_curves import global_recall, mapped, sampled_recall
-from truerank_papers.experiments.run import Run, Settings, fixed
+from truerank_papers.experiments.run import Run
+from truerank_papers.experiments.settings import Settings
 
 N = 2000
 
@@ -36,7 +39,7 @@ def ranks():
 
 def test_curves_are_those_of_the_same_samples(run, ranks):
     """As the naive estimator has them from what `Run.redrawn` draws."""
-    design = fixed(20, replacement=True)
+    design = Fixed(sample_size=20, replacement=True)
     curves = sampled_recall(run, "x", ranks, design, 3)
     cuts = [f"recall@{k}" for k in range(1, 21)]
     naive = run.redrawn("x", ranks, estimators=["naive"], metrics=cuts, repeats=3, design=design)
@@ -50,7 +53,7 @@ def test_global_recall_is_at_the_nearest_rank():
 
 def test_exponents_user_by_user(run, ranks):
     """LJ20 eq. 19 as it stands. It overstates: 0.48 for ranks that follow Beta(0.4, 1)."""
-    design = fixed(100, replacement=True)
+    design = Fixed(sample_size=100, replacement=True)
     found = exponents(sampled_recall(run, "x", ranks, design, 2), N)
     for rng, exponent in zip(run.rngs("x", 0, 2), found, strict=True):
         _, _, rank = ranks.evaluate(design, rng)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from truerank.designs import LJ24, Fixed
 from truerank.errors import InputError
-from truerank.inference.planning.simulate import Design
-from truerank.outcomes.schemes import Scheme
-from truerank_papers.experiments.run import fixed
 from truerank_papers.experiments.winners import best_found, best_two_found, leader, winner_test
 
 N_ITEMS, N_USERS = 300, 800
@@ -52,7 +50,7 @@ def test_winners():
     a, b = global_ranks()
     ranks = {"A": a, "B": b, "C": np.minimum(2 * b, N_ITEMS)}
     options = {"n_items": N_ITEMS, "repeats": 30}
-    every = fixed(N_ITEMS, replacement=False)
+    every = Fixed(sample_size=N_ITEMS, replacement=False)
     (exact,) = winner_test(ranks, "recall@20", design=every, estimator="bv", **options)
     assert (exact.winner, exact.wins, exact.top2) == ("A", 30, 30)
     assert exact.exact["B"] == pytest.approx((b <= 20).mean())
@@ -60,7 +58,7 @@ def test_winners():
     found = winner_test(
         {"A": a, "B": np.roll(a, 1), "C": b},
         ["recall@20", "ndcg@20"],
-        design=fixed(30, replacement=False),
+        design=Fixed(sample_size=30, replacement=False),
         estimator=["naive", "bv"],
         **options,
     )
@@ -75,7 +73,7 @@ def test_winners():
         # Either of the two best is right; one of them alone wins about half of the time.
         assert one.wins == one.picked["A"] + one.picked["B"]
     assert 5 <= found[3].picked["A"] <= 25
-    growing = Design(Scheme(False, (10, 20, 40)))
+    growing = LJ24(start=10, stop=40)
     (grown,) = winner_test(ranks, "recall@20", design=growing, estimator="bv", **options)
     assert 9 < grown.pairs_per_user < 39
     again = winner_test(ranks, "recall@20", design=growing, estimator="bv", **options)
@@ -84,7 +82,7 @@ def test_winners():
 
 def test_models_of_other_users_are_refused():
     a, b = global_ranks()
-    options = {"n_items": N_ITEMS, "design": fixed(30, replacement=False)}
+    options = {"n_items": N_ITEMS, "design": Fixed(sample_size=30, replacement=False)}
     with pytest.raises(InputError, match="different numbers of ranks: A 800, B 799"):
         winner_test({"A": a, "B": b[1:]}, "recall@20", **options)
     with pytest.raises(InputError, match="is 522 at row 0; ranks are 1-based"):

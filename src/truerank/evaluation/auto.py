@@ -8,6 +8,7 @@ adaptive and a fixed sample is predicted to err less.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -35,6 +36,7 @@ _TINY = 2e8  # multiplications, which are quicker than timing them
 _PILOT_USERS = 1000
 _PILOT_SHARE = 0.1  # of a budget
 _FEWEST_USERS = 50  # of a pilot
+_AT_ONCE = "ranking all items takes less than a second"
 _ROUND = 16  # users of the first look at what a pair takes
 _SIMULATED_USERS = 5000
 
@@ -126,7 +128,7 @@ def _within_pairs(
     if n_users < min(_FEWEST_USERS, pilot.n_users):
         return Adaptive(budget=budget), f"{within}; there is no room for a pilot"
     law = distribution(pilot.start(budget, n_users), metric, estimator)
-    left = budget - pilot.spent
+    left = budget - math.ceil(pilot.spent)
     candidates: list[Design] = [Adaptive(budget=left)]
     size = pilot.sample_size(left)
     if size <= pilot.task.n_items.min():
@@ -157,6 +159,8 @@ def _within_seconds(
 ) -> tuple[Design, str]:
     """What errs least of what takes about so long."""
     if pilot.ledger is None or pilot.scorer.scores_rows:
+        if seconds >= 1.0 and pilot.multiplications <= _TINY and pilot.ledger is None:
+            return Exact(), _AT_ONCE
         whole = pilot.seconds_exact()
         if whole <= seconds:
             return Exact(), f"ranking all items takes about {_span(whole)}"
@@ -167,10 +171,10 @@ def _within_seconds(
                 f"{_span(whole)}"
             )
         pairs = seconds / pilot.seconds_per_pair() / pilot.n_users
-        return _within_pairs(pilot, metric, estimator, max(pairs, 2.0 * pilot.targets))
-    counts, n_users = None, _ROUND
+        return _within_pairs(pilot, metric, estimator, _at_least(pairs, pilot))
+    n_users = _ROUND
     while True:  # until the time per pair is known well enough
-        counts = pilot.start(pilot.everything, n_users)
+        pilot.start(pilot.everything, n_users)
         if pilot.ledger.seconds >= min(seconds / 10, 1.0) or n_users >= pilot.task.n_users:
             break
         n_users *= 4
@@ -182,8 +186,12 @@ def _within_seconds(
     if budget >= pilot.everything:
         whole = per_pair * pilot.everything * pilot.n_users
         return Exact(), f"ranking all items takes about {_span(whole)}"
-    budget = max(budget, 2.0 * pilot.targets, counts.pairs_per_user)
-    return _within_pairs(pilot, metric, estimator, budget)
+    return _within_pairs(pilot, metric, estimator, _at_least(budget, pilot))
+
+
+def _at_least(budget: float, pilot: Pilot) -> float:
+    """A whole number of pairs per user, enough for each target and one negative."""
+    return max(math.floor(budget), math.ceil(2 * pilot.targets))
 
 
 def _to_error(
@@ -192,7 +200,7 @@ def _to_error(
     """The quickest design with a relative error of at most ``error``."""
     if pilot.ledger is None:
         if pilot.multiplications <= _TINY:
-            return Exact(), "ranking all items takes less than a second"
+            return Exact(), _AT_ONCE
         whole = pilot.seconds_exact()
     elif pilot.scorer.scores_rows:
         return Exact(), "this model scores all items of a user at a time: samples are no cheaper"

@@ -15,6 +15,7 @@ from truerank._version import __version__
 from truerank.designs import Design, Exact
 from truerank.estimators import Estimator
 from truerank.inference.estimates import Estimate, Estimates
+from truerank.inference.result import Result
 from truerank.metrics import MetricLike
 from truerank.outcomes import tables
 from truerank.outcomes.counts import RankCounts
@@ -22,8 +23,8 @@ from truerank.outcomes.counts import RankCounts
 _PROTOCOL_KEY = b"truerank.protocol"
 
 
-@dataclass(frozen=True)
-class Evaluation(Mapping[str, Estimate]):
+@dataclass(frozen=True, repr=False)
+class Evaluation(Result, Mapping[str, Estimate]):
     """What an evaluation found, how, and what it cost.
 
     ``result["recall@10"].value`` as in `Estimates`.
@@ -109,18 +110,27 @@ class Evaluation(Mapping[str, Estimate]):
             "cost": self.cost,
             "pairs_per_user": self.pairs_per_user,
             "seconds": self.seconds,
-            "results": self.estimates.to_dict(),
+            "results": self.estimates.rows(),
         }
 
-    def to_pandas(self) -> Any:
-        """The estimates as a table.
+    def rows(self) -> list[dict[str, Any]]:
+        """The estimates as plain data.
 
         Returns
         -------
-        pandas.DataFrame
-            One row per metric.
+        list of dict
+            One dict per metric.
         """
-        return self.estimates.to_pandas()
+        return self.estimates.rows()
+
+    def _headline(self) -> str:
+        return self.reason
+
+    def _shown(self) -> list[dict[str, str]]:
+        return self.estimates._shown()
+
+    def _remarks(self) -> list[str]:
+        return [*self.estimates._remarks(), self.cost_line]
 
     def save(self, path: Any) -> None:
         """Write the counts to Parquet with the protocol card in its metadata.

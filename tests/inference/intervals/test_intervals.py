@@ -104,9 +104,9 @@ def test_intervals_cover(design, n_users):
 def test_the_target_decides():
     counts = counts_of()
     these = tr.estimate(counts, "recall@50")["recall@50"]
-    population = tr.estimate(counts, "recall@50", target="population")["recall@50"]
-    most = tr.estimate(counts, "recall@50", target="population", population=2100)["recall@50"]
-    everyone = tr.estimate(counts, "recall@50", target="population", population=2000)["recall@50"]
+    population = tr.estimate(counts, "recall@50", scope="population")["recall@50"]
+    most = tr.estimate(counts, "recall@50", scope="population", population=2100)["recall@50"]
+    everyone = tr.estimate(counts, "recall@50", scope="population", population=2000)["recall@50"]
     assert these.std_error < most.std_error < population.std_error
     assert everyone.std_error == pytest.approx(these.std_error)
     assert these.value == population.value
@@ -132,7 +132,7 @@ def test_exact_ranks_have_no_error_for_these_users(name):
     assert found.low == pytest.approx(found.value)
     assert found.high == pytest.approx(found.value)
     assert found.resolvable
-    wide = tr.estimate(counts, "recall@50", estimator=name, target="population")["recall@50"]
+    wide = tr.estimate(counts, "recall@50", estimator=name, scope="population")["recall@50"]
     assert wide.high > wide.low
 
 
@@ -202,8 +202,8 @@ def test_a_handful_of_users_has_an_interval():
     [
         ({"confidence": [0.9]}, "confidence is"),
         ({"confidence": float("nan")}, "confidence is nan"),
-        ({"target": "population", "population": "many"}, "population is 'many'"),
-        ({"target": "population", "population": [5000]}, "population is"),
+        ({"scope": "population", "population": "many"}, "population is 'many'"),
+        ({"scope": "population", "population": [5000]}, "population is"),
     ],
 )
 def test_bad_input(options, message):

@@ -112,7 +112,7 @@ def test_users_only_by_the_formulas_of_lj24():
     assert plan.get("users (Hoeffding)").n_users == int(np.ceil(2049.3775 / (1 + 2049.3775 / 2e4)))
     two = tr.plan(n_users=20_000, error=0.06, comparison=True, **uniform)  # eq. 52: twice as many
     assert two.get("users").n_users == int(np.ceil(2134.14 / (1 + 2134.14 / 2e4)))
-    endless = tr.plan(n_users=20_000, error=0.06, target="population", **uniform)
+    endless = tr.plan(n_users=20_000, error=0.06, scope="population", **uniform)
     assert endless.get("users").n_users == 1068
 
 
@@ -130,7 +130,7 @@ def test_an_error_that_no_sample_reaches_takes_an_exact_evaluation():
     plan = tr.plan(60, 50, "auc", error=1e-6, confidence=None)
     assert [one.name for one in plan] == ["exact"]
     with pytest.raises(InputError, match=r"with 50 users even an exact .* to 0\.39 only"):
-        tr.plan(200, 50, "recall@5", error=0.1, target="population", confidence=0.95)
+        tr.plan(200, 50, "recall@5", error=0.1, scope="population", confidence=0.95)
 
 
 def test_the_arguments_are_those_of_evaluate():
@@ -195,7 +195,7 @@ def test_pools_of_a_pilot_are_kept():
         ({"metric": "recall@101"}, "k is 101 in recall@101; the largest pool has 100"),
         ({"like": "0.3"}, "like is of type str"),
         ({"like": -1.0}, "like is -1.0; it must be above 0"),
-        ({"target": "users"}, "unknown target 'users'"),
+        ({"scope": "users"}, "unknown scope 'users'"),
         ({"kinds": ["adaptve"]}, "unknown kind 'adaptve'; did you mean 'adaptive'"),
         (
             {"like": tr.RankCounts.from_ranks([1, 2], sample_size=5, n_items=300)},

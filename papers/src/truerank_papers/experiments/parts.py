@@ -20,7 +20,7 @@ PART = 10  # repeats that a killed run may lose
 
 # What turns samples into estimates: kept numbers are those of this very code.
 _CODE = (
-    "designs.py", "estimators", "inference/intervals", "inference/planning", "mapping.py",
+    "designs", "estimators", "inference/intervals", "inference/planning", "mapping.py",
     "metrics.py", "outcomes",
 )  # fmt: skip
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from truerank._types import FloatArray, IntArray
+from truerank.designs import Design
 from truerank.inference.intervals.redraw import distinct, occurrences
-from truerank.inference.planning.simulate import Design, sampled_ranks
+from truerank.inference.planning.simulate import simulated_ranks
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.schemes import Scheme
@@ -115,8 +116,7 @@ class GlobalRanks:
         sample_size, sampled_rank : ndarray
             Shape (n_users,); ranks are 1-based.
         """
-        size = np.full(self.n_users, design.sample_size)
-        return sampled_ranks(self.draw(rng), self.n_items, design.scheme, size, rng, design.budget)
+        return simulated_ranks(self.draw(rng), self.n_items, design, rng)
 
     def sampled(
         self, design: Design, rngs: Sequence[np.random.Generator]

@@ -13,9 +13,9 @@ from truerank import _checks, estimators
 from truerank import metrics as metrics_module
 from truerank import progress as _progress
 from truerank._types import FloatArray
+from truerank.designs import Design
 from truerank.errors import InputError
 from truerank.estimators import Estimator
-from truerank.inference.planning.simulate import Design
 from truerank.metrics import MetricLike
 from truerank.outcomes import _ranks
 from truerank.outcomes.counts import RankCounts
@@ -160,7 +160,7 @@ def winner_test(
     n_items
         The users' pools: one number, or one per user.
     design
-        How negatives are sampled, such as ``fixed(100, replacement=True)`` of
+        How negatives are sampled, such as ``Fixed(sample_size=100, replacement=True)`` of
         `truerank_papers.experiments.run`.
     estimator
         One or several, by name or as objects.
@@ -179,9 +179,9 @@ def winner_test(
     Examples
     --------
     >>> import numpy as np
-    >>> from truerank_papers.experiments.run import fixed
+    >>> from truerank.designs import Fixed
     >>> exact = {"A": np.arange(1, 201), "B": np.arange(1, 401, 2)}
-    >>> design = fixed(20, replacement=False)
+    >>> design = Fixed(sample_size=20, replacement=False)
     >>> (found,) = winner_test(exact, "recall@50", n_items=500, design=design, repeats=10)
     >>> found.winner, found.wins
     ('A', 10)

@@ -8,6 +8,7 @@ import numpy as np
 
 from truerank import metrics as metrics_module
 from truerank._types import FloatArray
+from truerank.designs import Fixed
 from truerank.inference import estimates
 from truerank_papers.experiments.lj24._shared import (
     METRICS,
@@ -21,12 +22,12 @@ from truerank_papers.experiments.models import exact_ranks
 from truerank_papers.experiments.published import Number, Numbers
 from truerank_papers.experiments.ranks import GlobalRanks
 from truerank_papers.experiments.results import Table
-from truerank_papers.experiments.run import Run, fixed
+from truerank_papers.experiments.run import Run
 
 REPEATS = 20
 QUICK = ("EASE", "itemKNN", "ALS")  # to rank
 HELD = ("recall@1", "recall@10", "recall@50")
-DESIGN = fixed(100, replacement=True)
+DESIGN = Fixed(sample_size=100, replacement=True)
 
 
 def _ranks(run: Run, *, leave_out: bool) -> Iterator[tuple[str, str, GlobalRanks]]:
@@ -39,7 +40,18 @@ def _ranks(run: Run, *, leave_out: bool) -> Iterator[tuple[str, str, GlobalRanks
 
 
 def left_out(run: Run) -> Table:
-    """Errors of `mle` and `smooth` with training items left out, n = 100."""
+    """Measure the errors of `mle` and `smooth` with training items left out, n = 100.
+
+    Parameters
+    ----------
+    run
+        The run.
+
+    Returns
+    -------
+    Table
+        Errors by dataset, model and estimator, in percent.
+    """
     names, repeats = ("mle", "smooth"), min(run.repeats(), REPEATS)
     ours: Numbers = {}
     for dataset, model, ranks in _ranks(run, leave_out=True):
@@ -65,7 +77,18 @@ def left_out(run: Run) -> Table:
 
 
 def coverage(run: Run) -> Table:
-    """How often intervals by `smooth` hold the exact value, in both rankings, n = 100."""
+    """Count how often intervals by `smooth` hold the exact value, n = 100.
+
+    Parameters
+    ----------
+    run
+        The run.
+
+    Returns
+    -------
+    Table
+        Percentages by ranking (training items in it or left out), dataset, model and metric.
+    """
     repeats = min(run.repeats(), REPEATS)
     ours: Numbers = {}
     for ranking, leave_out in (("all items", False), ("training items left out", True)):
