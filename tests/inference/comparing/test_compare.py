@@ -165,7 +165,9 @@ def test_differences_for_the_population_are_covered():
 def test_a_finite_population():
     a, b = sampled(global_ranks(), 60, 0, shared=False)
     errors = [
-        both(table(a, 60), table(b, 60), scope=scope, population_size=population_size)["A", "B"].std_error
+        both(table(a, 60), table(b, 60), scope=scope, population_size=population_size)[
+            "A", "B"
+        ].std_error
         for scope, population_size in [
             ("these-users", None),
             ("population", N_USERS),
@@ -317,9 +319,9 @@ def test_bad_input():
         "models are A; a comparison needs two": lambda: tr.compare({"A": a}, "recall@5"),
         "which is several": lambda: both(a, b, "recall@1,5"),
         "unknown baseline 'C'": lambda: both(a, b, baseline="C"),
-        "unknown scope 'all'": lambda: both(a, b, target="all"),
+        "unknown scope 'all'": lambda: both(a, b, scope="all"),
         "confidence is 2": lambda: both(a, b, confidence=2),
-        "population is 10; it must be at least the 50": lambda: both(a, b, population=10),
+        "population_size is 10; it must be at least the 50": lambda: both(a, b, population_size=10),
         "unknown option 'estimater'": lambda: both(a, b, estimater="bv"),
         "k is 500 in recall@500": lambda: both(a, b, "recall@500"),
         "'mapped' is not defined for ndcg@5": lambda: both(a, b, "ndcg@5", estimator="mapped"),
