@@ -109,7 +109,7 @@ def test_adjustments_by_hand():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: us.users_needed(0.0), "error is 0.0; it must be above 0"),
+        (lambda: us.users_needed(0.0), "margin is 0.0; it must be above 0"),
         (lambda: us.users_needed(0.1, p=2), "p is 2"),
         (lambda: us.users_needed(0.1, confidence=1.0), "confidence is 1.0"),
         (lambda: us.users_needed(0.1, n_statements=0), "n_statements is 0"),
