@@ -20,3 +20,12 @@ PlugIn: TypeAlias = Literal["plain", "posterior"]
 SupportName: TypeAlias = Literal["auto", "full"]
 # How several targets of one user are weighted.
 TargetWeighting: TypeAlias = Literal["recall", "ndcg", "precision"]
+# What a test holds against equality: any difference, or the first of two being the smaller, larger.
+Alternative: TypeAlias = Literal["two-sided", "less", "greater"]
+# Whether two models may change places.
+Flip: TypeAlias = Literal["yes", "no", "cannot tell"]
+# How bad a finding of an audit is.
+Level: TypeAlias = Literal["error", "warning", "ok"]
+# Designs that plans and frontiers weigh.
+PlannedDesign: TypeAlias = Literal["adaptive", "lj24", "fixed", "exact"]
+FrontierDesign: TypeAlias = Literal["adaptive", "fixed"]

@@ -7,7 +7,7 @@ They take what `estimate` or `evaluate` gives, or several models as a dict. Mode
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from truerank import mapping as mapping_module
 from truerank import metrics as metrics_module
@@ -33,7 +33,30 @@ _ERRORS = tuple(a * 10.0**b for b in range(-6, 2) for a in (1, 2, 5))  # ticks
 def recall_curve(
     models: Any, *, metric: str = "recall", largest: int = curves_module.LARGEST, ax: Any = None
 ) -> Any:
-    """A metric at K = 1 to ``largest`` on a log axis, with bands where there are intervals."""
+    """Draw a metric at every K on a log axis, with bands where there are intervals.
+
+    Parameters
+    ----------
+    models : Estimates, Evaluation or dict of these
+        What was estimated, by model if there are several.
+    metric : str, default "recall"
+        A metric without a cut-off.
+    largest : int, default 200
+        The largest K.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on.
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+    >>> tr.plot.recall_curve(tr.estimate(counts), largest=5).get_xlabel()
+    'K'
+    """
     ax = _axes(ax)
     for i, (name, found) in enumerate(_models(models).items()):
         one = curves_module.curve(found, metric, largest=largest)
@@ -46,10 +69,29 @@ def recall_curve(
     return _finish(ax)
 
 
-def rank_distribution(models: Any, *, kind: str = "cdf", ax: Any = None) -> Any:
-    """The estimated distribution of global ranks: ``kind`` is "cdf" or "pmf".
+def rank_distribution(models: Any, *, kind: Literal["cdf", "pmf"] = "cdf", ax: Any = None) -> Any:
+    """Draw the estimated distribution of global ranks.
 
-    The pmf is drawn in cells of ranks, as the share of users per rank of the cell.
+    Parameters
+    ----------
+    models : Estimates, Evaluation or dict of these
+        What was estimated, by model if there are several.
+    kind : {"cdf", "pmf"}
+        ``"cdf"``: the share of users whose target ranks at or above R. ``"pmf"``: the share of
+        users per rank, in cells of ranks.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on.
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+    >>> tr.plot.rank_distribution(tr.estimate(counts)).get_xlabel()
+    'global rank'
     """
     if kind not in ("cdf", "pmf"):
         raise InputError(f"kind is {kind!r}; it must be 'cdf' or 'pmf'")
@@ -66,7 +108,7 @@ def rank_distribution(models: Any, *, kind: str = "cdf", ax: Any = None) -> Any:
         (line,) = ax.plot(x, y, label=name, **_style(i))
         if low is not None:
             ax.fill_between(x, low, high, color=line.get_color(), alpha=_BAND, lw=0)
-    label = "share of users up to that rank" if kind == "cdf" else "share of users per rank"
+    label = "share of users at or above that rank" if kind == "cdf" else "share of users per rank"
     ax.set(xscale="log", xlabel="global rank", ylabel=label)
     if kind == "pmf":
         ax.set_yscale("log")
@@ -76,16 +118,36 @@ def rank_distribution(models: Any, *, kind: str = "cdf", ax: Any = None) -> Any:
 
 
 def mapping(models: Any, *, mappings: Iterable[str] = mapping_module.USUAL, ax: Any = None) -> Any:
-    """The sampled recall curve taken to global K by each f(k), beside the estimated one.
+    """Draw the sampled recall curve taken to global K by each f(k), beside the estimated one.
 
-    Of adaptive samples, that of the first size, with which all users began.
+    Of adaptive samples the first size counts, with which all users began.
+
+    Parameters
+    ----------
+    models : Estimates, Evaluation or dict of these
+        What was estimated, by model if there are several.
+    mappings : iterable of str
+        Names of mappings, as in ``truerank.mapping``.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on.
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9], n_items=500, num_negatives=19)
+    >>> tr.plot.mapping(tr.estimate(counts), mappings=["linear"]).get_ylabel()
+    'recall@K'
     """
     ax = _axes(ax)
     given = _models(models)
     wanted = tuple(mappings)
     for i, (name, found) in enumerate(given.items()):
         largest = int(found.counts.n_items.max())
-        one = curves_module.curve(found.again("recall", k=1, confidence=None), largest=largest)
+        one = curves_module.curve(found.again("recall@1", confidence=None), largest=largest)
         colour = _colour(i)
         ax.plot(one.k, one.value, label=f"{name}, estimated", color=colour, lw=1.8)
         for j, which in enumerate(wanted):
@@ -112,13 +174,35 @@ def mapping(models: Any, *, mappings: Iterable[str] = mapping_module.USUAL, ax: 
 
 
 def comparison(found: Comparison, *, ax: Any = None) -> Any:
-    """The differences that `compare` found, with intervals; filled where they are significant."""
+    """Draw differences between models with their intervals, filled where they are significant.
+
+    Parameters
+    ----------
+    found : Comparison
+        What `truerank.compare` gives.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on.
+
+    Examples
+    --------
+    >>> ranks = {"A": [1, 2, 1, 5, 1, 3], "B": [9, 4, 1, 8, 7, 3]}
+    >>> counts = {
+    ...     name: tr.RankCounts.from_exact_ranks(one, n_items=10) for name, one in ranks.items()
+    ... }
+    >>> tr.plot.comparison(tr.compare(counts, "recall@3")).get_xlabel()
+    'difference in recall@3 (95 % interval)'
+    """
     if not isinstance(found, Comparison):
         raise InputError(f"found is of type {type(found).__name__}; give what tr.compare gives")
     ax = _axes(ax)
     names = []
     for at, one in enumerate(reversed(found.differences)):
-        sure = one.p_holm < 1.0 - found.confidence
+        sure = found.sure(one)
         colour = PALETTE[0] if sure else _MUTED
         ax.plot([one.low, one.high], [at, at], color=colour, lw=2)
         ax.plot([one.value], [at], "o", color=colour, mfc=colour if sure else "white", ms=7)
@@ -140,9 +224,33 @@ def frontier(
     found: Frontier | None = None,
     ax: Any = None,
 ) -> Any:
-    """Predicted error of a metric against the cost of a sample, with this evaluation marked.
+    """Draw the predicted error of a metric against the cost of a sample, this one marked.
 
-    ``metric`` is the first one estimated unless said; ``found`` a frontier known already.
+    Parameters
+    ----------
+    estimates : Estimates or Evaluation
+        What was estimated.
+    metric : str or Metric, optional
+        One metric; the first one estimated unless stated.
+    found : Frontier, optional
+        A frontier that is known already; else it is simulated.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on.
+
+    Examples
+    --------
+    >>> from truerank.inference.planning.frontier import Frontier, FrontierPoint
+    >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9], n_items=500, num_negatives=19)
+    >>> known = Frontier(
+    ...     "auc", (FrontierPoint("fixed", 20.0, 0.1), FrontierPoint("fixed", 40.0, 0.07))
+    ... )
+    >>> tr.plot.frontier(tr.estimate(counts, "auc"), found=known).get_xlabel()
+    'scored pairs per user'
     """
     ax = _axes(ax)
     (one,) = _models(estimates).values()
@@ -158,8 +266,8 @@ def frontier(
     if here.total_error is not None and here.value > 0.0:
         error = here.total_error / here.value
         ax.plot([one.counts.pairs_per_user], [error], "*", ms=14, color="black", label="this one")
-    ax.set(xscale="log", yscale="log", xlabel="scored negatives a user")
-    ax.set_ylabel(f"error of {found.metric}, % of it")
+    ax.set(xscale="log", yscale="log", xlabel="scored pairs per user")
+    ax.set_ylabel(f"relative error of {found.metric}, %")
     ax.set_xticks([point.pairs_per_user for point in found.of(DESIGNS[-1])])
     ax.minorticks_off()
     _finish(ax)

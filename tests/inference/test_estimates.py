@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import truerank as tr
+from truerank.inference import columns
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +39,34 @@ def test_result(counts):
 
 
 def test_tables(counts):
-    est = tr.estimate(counts, "recall", k=[1, 10])
+    est = tr.estimate(counts, "recall@1,10")
     frame = est.to_pandas()
     assert frame["metric"].tolist() == ["recall@1", "recall@10"]
     assert frame["value"].tolist() == [r.value for r in est.values()]
-    assert json.loads(json.dumps(est.to_dict()))[1]["estimator"] == "smooth"
+    content = json.loads(json.dumps(est.to_dict()))
+    assert (content["estimator"], content["scope"]) == ("smooth", "these-users")
+    assert content["results"] == json.loads(json.dumps(est.rows()))
+    assert list(est.rows()[1]) == ["metric", "estimator", *(c.name for c in columns.COLUMNS)]
+    head, rule, first, second = est.to_markdown().splitlines()
+    assert head == "| metric | naive | corrected | interval |"
+    assert rule.count("---") == 4
+    assert f"{est['recall@10'].value:.4f}" in second
+    assert "<td>recall@1</td>" in est._repr_html_()
+    assert first.split(" | ")[2].endswith("?") != est["recall@1"].resolvable
+
+
+def test_a_column_is_one_line_of_one_list(counts, monkeypatch):
+    """Added to the list, it is in rows, data frames, Markdown and notebooks."""
+    more = columns.Column("share", "of naive", lambda one, digits: f"{one.value / one.naive:.1%}")
+    monkeypatch.setattr(tr.Estimate, "share", property(lambda one: one.value / one.naive), False)
+    for name in ("COLUMNS", "SHOWN"):
+        monkeypatch.setattr(columns, name, (*getattr(columns, name), more))
+    est = tr.estimate(counts, "recall@10")
+    share = est["recall@10"].value / est["recall@10"].naive
+    assert est.rows()[0]["share"] == est.to_pandas()["share"][0] == share
+    assert est.to_dict()["results"][0]["share"] == share
+    assert est.to_markdown().splitlines()[0].endswith("| of naive |")
+    assert f"<td>{share:.1%}</td>" in est._repr_html_()
 
 
 def test_distribution(counts):
@@ -117,8 +141,8 @@ def test_perfect_and_hopeless_models(name, rank):
         ({"plug_in": "median"}, "plug_in is 'median'"),
         ({"confidence": 95}, "confidence is 95; it must lie between 0 and 1"),
         ({"confidence": 1.0}, "confidence is 1.0"),
-        ({"target": "users"}, "unknown target"),
-        ({"population": 3}, "population is 3; it must be at least"),
+        ({"scope": "users"}, "unknown scope"),
+        ({"population_size": 3}, "population_size is 3; it must be at least"),
     ],
 )
 def test_bad_input(counts, arguments, message):

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from truerank import __version__
 from truerank.cli import (
     _added,
+    _groups,
     _output,
     audit,
     compare,
@@ -25,6 +26,7 @@ from truerank.cli import (
     translate,
 )
 from truerank.cli import map as map_
+from truerank.cli._options import option
 from truerank.errors import MissingExtraError, TruerankError
 
 # One line a paragraph: some versions of typer keep line breaks, some do not.
@@ -68,16 +70,13 @@ def _show_version(wanted: bool) -> None:
 
 
 @app.callback(help=HELP)
+@_groups.command
 def _root(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_show_version, is_eager=True, help="Print the version and stop."
-        ),
-    ] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the Python traceback of an error.")
-    ] = False,
+    *,
+    version: bool = option(
+        False, "Print the version and stop.", callback=_show_version, is_eager=True
+    ),
+    debug: bool = option(False, "Show the Python traceback of an error."),
 ) -> None:
     """Options that go before any command."""
 

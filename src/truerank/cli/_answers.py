@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import typer
-
-from truerank.cli._options import ANSWERS, integers, words
+from truerank.cli._options import ANSWERS, option
 from truerank.cli._results import Run
 from truerank.progress import reporting
 
@@ -34,81 +32,47 @@ ESTIMATORS = (
     "mn-mes",
 )
 SCOPES = ("these-users", "population")
-
-Metrics = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--metrics",
-        "--metric",
-        "-m",
-        metavar="NAME@K",
-        help="recall (hr), precision, ndcg, ap (mrr), auc, as in recall@1,5,10. Repeatable.",
-        rich_help_panel=ANSWERS,
-    ),
-]
-Confidence = Annotated[
-    float,
-    typer.Option(
-        "--confidence",
-        metavar="SHARE",
-        help="Of the intervals.",
-        rich_help_panel=ANSWERS,
-    ),
-]
-ScopeOption = Annotated[
-    str | None,
-    typer.Option(
-        "--scope",
-        metavar="|".join(SCOPES),
-        help="Whom the answer is for: the users evaluated (the default), or all users that these "
-        "are a sample of.",
-        autocompletion=words(*SCOPES),
-        rich_help_panel=ANSWERS,
-    ),
-]
+METRICS = "recall (hr), precision, ndcg, ap (mrr), auc, as in recall@1,5,10. Repeatable."
+SCOPE = (
+    "Whom the answer is for: the users evaluated (these-users, the default), or all users that "
+    "they are a sample of."
+)
 
 
 @dataclass(frozen=True)
 class Answers:
     """Options that say what to estimate and by what."""
 
-    estimator: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--estimator",
-            "-e",
-            metavar="NAME",
-            help="smooth unless said. Also naive, mapped, rank-estimate, cls, bv, mle, wmle, mes, "
-            'bv-mle, bv-mes, mn-mle, mn-mes; with options as in "bv(gamma=0.1)". Repeatable.',
-            autocompletion=words(*ESTIMATORS),
-            rich_help_panel=ANSWERS,
-        ),
-    ] = None
-    metrics: Metrics = None
-    k: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--k",
-            "-k",
-            metavar="K",
-            help="Cut-offs of the metrics named without one: 1,5,10.",
-            rich_help_panel=ANSWERS,
-        ),
-    ] = None
-    confidence: Annotated[
-        float,
-        typer.Option(
-            "--confidence",
-            metavar="SHARE",
-            help="Of the intervals; 0 for none, which is quicker for mle, mes and their kin.",
-            rich_help_panel=ANSWERS,
-        ),
-    ] = 0.95
-    scope: ScopeOption = None
+    PANEL: ClassVar[str] = ANSWERS
+
+    estimator: list[str] | None = option(
+        None,
+        f"One of {', '.join(ESTIMATORS)}; smooth unless stated. Options as in "
+        '"bv(gamma=0.1)". Repeatable.',
+        "NAME",
+        short="-e",
+        suggest=ESTIMATORS,
+    )
+    metrics: list[str] | None = option(None, METRICS, "NAME@K", short="-m")
+    confidence: float = option(
+        0.95,
+        "Confidence of the intervals; 0 for none, which is quicker for mle, mes and the other "
+        "estimators by EM.",
+        "SHARE",
+    )
+    scope: str | None = option(None, SCOPE, known=SCOPES)
+    plan: bool = option(
+        False,
+        "Also simulate which samples would settle the metrics that this one does not; takes a "
+        "while.",
+    )
 
     def wanted(self) -> tuple[Metric, ...]:
         """The metrics, read."""
-        return parse_metrics(self.metrics, integers(self.k, "--k"))
+        from truerank.inference.estimates import DEFAULT_METRICS
+        from truerank.metrics import parse
+
+        return parse(split_metrics(self.metrics or DEFAULT_METRICS))
 
     def chosen(self) -> dict[str, Estimator]:
         """The estimators by their descriptions."""
@@ -121,52 +85,75 @@ class Answers:
             for name in self.estimator or [DEFAULT_ESTIMATOR]
             for part in re.split(r",(?![^(]*\))", name)
         ]
-        found = dict.fromkeys(estimators.get(part) for part in parts)
-        return {estimators.describe(one): one for one in found}
+        distinct = dict.fromkeys(estimators.get(part) for part in parts)
+        return {estimators.describe(one): one for one in distinct}
 
     def intervals(self) -> dict[str, Any]:
         """--confidence and --scope as arguments of estimate."""
-        asked = {} if self.scope is None else {"scope": self.scope}
-        return {"confidence": self.confidence or None, **asked}
+        return {"confidence": self.confidence or None, **said(scope=self.scope)}
+
+    def run(self, counts: Mapping[str, RankCounts], **options: Any) -> list[Run]:
+        """Every model's metrics by every estimator, with intervals and verdicts."""
+        from truerank.inference.estimates import Estimates, estimate
+
+        wanted, chosen = self.wanted(), self.chosen()
+        runs = []
+        with reporting(None, len(counts) * len(chosen), "estimating") as advance:
+            for model, one_model in counts.items():
+                results: dict[str, Estimates] = {}
+                for name, one in chosen.items():
+                    # Without a single metric it is defined for, the library says so.
+                    defined = [metric for metric in wanted if one.supports(metric)] or wanted
+                    results[name] = estimate(one_model, defined, estimator=one, **options)
+                    results[name].verdict()  # found when asked for: now, under the bar
+                    advance(1)
+                naive = estimate(one_model, wanted, estimator="naive", confidence=None)
+                runs.append(self._planned(Run(model, one_model, naive, results)))
+        return runs
+
+    def _planned(self, run: Run) -> Run:
+        """With what would settle the metrics that are not resolved, if that is asked for."""
+        if not self.plan:
+            return run
+        from truerank.inference.planning.remedies import remedies
+
+        return replace(run, plans=remedies(run.main))
 
 
-def parse_metrics(names: Sequence[str] | None, k: tuple[int, ...] | None) -> tuple[Metric, ...]:
-    from truerank.inference.estimates import DEFAULT_METRICS
-    from truerank.metrics import parse
+@dataclass(frozen=True)
+class Compared:
+    """Options of commands that look at several models by one estimator."""
 
-    if names:
-        return parse(split_metrics(names), k=k)
-    if k is None:
-        return parse(DEFAULT_METRICS)
-    cut = [name.partition("@")[0] for name in DEFAULT_METRICS if "@" in name]
-    return parse([*parse(cut, k=k), *(name for name in DEFAULT_METRICS if "@" not in name)])
+    PANEL: ClassVar[str] = ANSWERS
+
+    by: str | None = option(
+        None,
+        "One file holds all models: the column that tells them apart; model unless stated.",
+        "COLUMN",
+    )
+    metrics: list[str] | None = option(None, METRICS, "NAME@K", short="-m")
+    estimator: str = option(
+        "smooth", "As in truerank estimate.", "NAME", short="-e", suggest=ESTIMATORS
+    )
+    scope: str | None = option(None, SCOPE, known=SCOPES)
+    confidence: float = option(0.95, "Confidence of the intervals.", "SHARE")
+    unpaired: bool = option(False, "Compare as if each model had users of its own.")
+
+    def options(self) -> dict[str, Any]:
+        """Those that compare and report take as they are."""
+        return {
+            "estimator": self.estimator,
+            "confidence": self.confidence,
+            "unpaired": self.unpaired,
+            **said(scope=self.scope),
+        }
+
+
+def said(**options: Any) -> dict[str, Any]:
+    """Those that were given."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def split_metrics(names: Sequence[str]) -> list[str]:
     """``["recall@1,5,ndcg@10"]`` as two: a comma before a letter starts a new metric."""
     return [one for name in names for one in re.split(r",\s*(?=[A-Za-z])", name)]
-
-
-def run(
-    counts: Mapping[str, RankCounts],
-    wanted: tuple[Metric, ...],
-    chosen: Mapping[str, Estimator],
-    options: Mapping[str, Any],
-) -> list[Run]:
-    """Every model's metrics by every estimator, intervals and all."""
-    from truerank.inference.estimates import Estimates, estimate
-
-    runs = []
-    with reporting(None, len(counts) * len(chosen), "estimating") as advance:
-        for model, one_model in counts.items():
-            results: dict[str, Estimates] = {}
-            for name, one in chosen.items():
-                # Without a single metric it is defined for, the library says so.
-                defined = [metric for metric in wanted if one.supports(metric)] or wanted
-                results[name] = estimate(one_model, defined, estimator=one, **options)
-                for found in results[name].values():
-                    _ = found.low  # intervals are found when asked for: now, under the bar
-                advance(1)
-            naive = estimate(one_model, wanted, estimator="naive", confidence=None)
-            runs.append(Run(model, one_model, naive, results))
-    return runs

@@ -3,47 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import ClassVar
 
-import typer
-
-from truerank.cli._options import words
+from truerank.cli._options import option
 from truerank.errors import InputError
-
-ENGINES = ("local", "spark")
-WHERE = "Where to evaluate"
 
 
 @dataclass(frozen=True)
 class Engine:
     """Options of the engine."""
 
-    engine: Annotated[
-        str,
-        typer.Option(
-            "--engine",
-            metavar="local|spark",
-            help="This machine, or Spark (the extra spark, and Java 17).",
-            autocompletion=words(*ENGINES),
-            rich_help_panel=WHERE,
-        ),
-    ] = "local"
-    master: Annotated[
-        str | None,
-        typer.Option(
-            "--master",
-            metavar="MASTER",
-            help="spark: local[2,4] (2 cores, 4 tries), yarn, spark://host:7077, ...",
-            rich_help_panel=WHERE,
-        ),
-    ] = None
+    PANEL: ClassVar[str] = "Where to evaluate"
+
+    engine: str = option(
+        "local",
+        "This machine, or Spark (the extra spark, and Java 17).",
+        known=("local", "spark"),
+    )
+    master: str | None = option(
+        None, "spark: local[2,4] (2 cores, 4 tries), yarn, spark://host:7077, ...", "MASTER"
+    )
 
     def on_spark(self) -> bool:
-        """Whether it is Spark; other engines than these are refused."""
-        if self.engine not in ENGINES:
-            from truerank import _checks
-
-            raise _checks.unknown("--engine", self.engine, ENGINES)
+        """Whether it is Spark."""
         if self.engine == "local" and self.master is not None:
             raise InputError(
                 f"--master is {self.master}, but --engine is local; say --engine spark"

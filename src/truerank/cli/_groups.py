@@ -6,23 +6,40 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
+
+from truerank.cli._options import declared
+
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """``function`` as typer wants it: a parameter that is a dataclass becomes the class's fields.
+    """A function as typer wants it, its options declared by `truerank.cli._options.option`.
 
-    The fields are the options, in order; the function gets the object that they make.
+    A parameter that is a dataclass becomes the fields of the class, which are options in order;
+    the function gets the object that they make. The attribute ``PANEL`` of such a class is the
+    heading that its options stand under.
+
+    Parameters
+    ----------
+    function : callable
+        The command.
+
+    Returns
+    -------
+    callable
+        With one keyword parameter per option.
     """
     hints = get_type_hints(function, include_extras=True)
     groups: dict[str, Any] = {}
     options: dict[str, inspect.Parameter] = {}
     for name, parameter in inspect.signature(function).parameters.items():
-        if dataclasses.is_dataclass(hints[name]):
-            groups[name] = hints[name]
-            options |= _fields(hints[name])
+        kind = hints[name]
+        if dataclasses.is_dataclass(kind):
+            groups[name] = kind
+            options |= _fields(kind)
         else:
-            options[name] = parameter.replace(kind=_KEYWORD, annotation=hints[name])
+            options[name] = _parameter(name, kind, parameter.default)
 
     @functools.wraps(function)
     def run(**values: Any) -> None:
@@ -36,15 +53,20 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-_KEYWORD = inspect.Parameter.KEYWORD_ONLY
-
-
 def _fields(group: Any) -> dict[str, inspect.Parameter]:
     hints = get_type_hints(group, include_extras=True)
-    found = {}
-    for field in dataclasses.fields(group):
-        default = inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
-        found[field.name] = inspect.Parameter(
-            field.name, _KEYWORD, default=default, annotation=hints[field.name]
-        )
-    return found
+    panel = getattr(group, "PANEL", None)
+    return {
+        field.name: _parameter(field.name, hints[field.name], field, panel)
+        for field in dataclasses.fields(group)
+    }
+
+
+def _parameter(name: str, kind: Any, default: Any, panel: str | None = None) -> inspect.Parameter:
+    info = declared(default, name, kind, panel)
+    if isinstance(default, dataclasses.Field):
+        default = default.default
+    if default is dataclasses.MISSING:
+        default = inspect.Parameter.empty
+    annotation = kind if info is None else Annotated[kind, info]
+    return inspect.Parameter(name, _KEYWORD, default=default, annotation=annotation)

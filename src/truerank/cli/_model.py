@@ -7,96 +7,45 @@ import importlib
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import typer
-
+from truerank.cli._options import option
 from truerank.errors import InputError
 
 if TYPE_CHECKING:
     from truerank.scoring import Scorer
-
-MODEL = "The model"
 
 
 @dataclass(frozen=True)
 class Model:
     """Options that name a model."""
 
-    user_factors: Annotated[
-        Path | None,
-        typer.Option(
-            "--user-factors", metavar="U.npy", help="One vector a user.", rich_help_panel=MODEL
-        ),
-    ] = None
-    item_factors: Annotated[
-        Path | None,
-        typer.Option(
-            "--item-factors", metavar="V.npy", help="One vector an item.", rich_help_panel=MODEL
-        ),
-    ] = None
-    item_biases: Annotated[
-        Path | None,
-        typer.Option(
-            "--item-biases", metavar="B.npy", help="One number an item.", rich_help_panel=MODEL
-        ),
-    ] = None
-    cosine: Annotated[
-        bool, typer.Option("--cosine", help="Vectors scaled to unit length.", rich_help_panel=MODEL)
-    ] = False
-    scores: Annotated[
-        Path | None,
-        typer.Option(
-            "--scores", metavar="S.npy", help="Scores, users by items.", rich_help_panel=MODEL
-        ),
-    ] = None
-    scorer_function: Annotated[
-        str | None,
-        typer.Option(
-            "--scorer",
-            metavar="MODULE:FUNCTION",
-            help="A Python function of (user_ids, item_ids 2-d) that returns scores.",
-            rich_help_panel=MODEL,
-        ),
-    ] = None
-    items: Annotated[
-        Path | None,
-        typer.Option(
-            "--items",
-            metavar="FILE",
-            help="Item ids in the order of the matrix, or the catalogue of --scorer: item_id.",
-            rich_help_panel=MODEL,
-        ),
-    ] = None
-    users_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--users-file",
-            metavar="FILE",
-            help="User ids in the order of the matrix: user_id.",
-            rich_help_panel=MODEL,
-        ),
-    ] = None
-    cache: Annotated[
-        Path | None,
-        typer.Option(
-            "--cache",
-            metavar="FOLDER",
-            help="Keep what --scorer scored, so that a broken run resumes without paying again.",
-            rich_help_panel=MODEL,
-        ),
-    ] = None
-    name: Annotated[
-        str | None,
-        typer.Option(
-            "--name",
-            metavar="NAME",
-            help="Name and version of the model in the cache.",
-            rich_help_panel=MODEL,
-        ),
-    ] = None
+    PANEL: ClassVar[str] = "The model"
 
-    def scorer(self) -> Scorer:
+    user_factors: Path | None = option(None, "One vector per user.", "U.npy")
+    item_factors: Path | None = option(None, "One vector per item.", "V.npy")
+    item_biases: Path | None = option(None, "One number per item, added to its scores.", "B.npy")
+    cosine: bool = option(False, "Scale vectors to unit length.")
+    scores: Path | None = option(None, "Scores, users by items.", "S.npy")
+    scorer: str | None = option(
+        None,
+        "A Python function of (user_ids, item_ids 2-d) that returns scores.",
+        "MODULE:FUNCTION",
+    )
+    items: Path | None = option(
+        None,
+        "Item ids in the order of the matrix, or the catalogue of --scorer: item_id.",
+        "FILE",
+    )
+    users_file: Path | None = option(None, "User ids in the order of the matrix: user_id.", "FILE")
+    cache: Path | None = option(
+        None,
+        "Keep what --scorer scored, so that a broken run resumes without paying again.",
+        "FOLDER",
+    )
+    name: str | None = option(None, "Name and version of the model in the cache.", "NAME")
+
+    def build(self) -> Scorer:
         """The scorer that the options name: exactly one."""
         from truerank import scoring
 
@@ -105,20 +54,20 @@ class Model:
             "item_ids": _ids(self.items, "item_id"),
         }
         vectors = self.user_factors is not None or self.item_factors is not None
-        given = [vectors, self.scores is not None, self.scorer_function is not None]
+        given = [vectors, self.scores is not None, self.scorer is not None]
         if sum(given) != 1:
             raise InputError(
                 "give the model once: --user-factors with --item-factors, --scores, or --scorer "
                 f"({'several are' if sum(given) else 'none is'} given)"
             )
-        if self.cache is not None and self.scorer_function is None:
+        if self.cache is not None and self.scorer is None:
             raise InputError("--cache goes with --scorer: only its scores are worth keeping")
         if self.scores is not None:
             return scoring.Dense(_array(self.scores), **ids)
-        if self.scorer_function is not None:
+        if self.scorer is not None:
             if ids["item_ids"] is None:
                 raise InputError("--items is missing: the catalogue that --scorer scores")
-            function = _function(self.scorer_function)
+            function = _function(self.scorer)
             return scoring.Callable(function, cache=self.cache, name=self.name, **ids)
         if self.user_factors is None or self.item_factors is None:
             missing = "user" if self.user_factors is None else "item"
@@ -129,9 +78,9 @@ class Model:
 
     def on_spark(self) -> Any:
         """The scorer, or item vectors alone: users then bring their own."""
-        others = (self.user_factors, self.scores, self.scorer_function, self.users_file)
+        others = (self.user_factors, self.scores, self.scorer, self.users_file)
         if self.item_factors is None or any(other is not None for other in others):
-            return self.scorer()
+            return self.build()
         from truerank.engines import Items
 
         return Items(

@@ -1,11 +1,11 @@
-"""What every command has: where its answer goes and in what form; and how texts are read."""
+"""Options of the command line: how one is declared, and those that every command has."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, Field, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 
@@ -20,47 +20,133 @@ SAMPLES = "How the ranks were sampled"
 ANSWERS = "What to estimate"
 OUTPUT = "Output"
 
+_SPEC = "option"  # where a field keeps what its option is
+
 
 def option(
-    names: str,
+    default: Any,
     text: str,
     metavar: str | None = None,
     *,
-    panel: str | None = None,
+    short: str | None = None,
     known: Sequence[str] = (),
+    suggest: Sequence[str] = (),
+    panel: str | None = None,
     **more: Any,
 ) -> Any:
-    """An option of the command line, for ``Annotated``.
+    """Declare an option as the default of a field or parameter, which it is spelled like.
 
     Parameters
     ----------
-    names : str
-        Its spellings, separated by spaces: ``"--metrics -m"``.
+    default : object
+        Its value where it is not given; ``...`` if it must be.
     text : str
         What it does.
     metavar : str, optional
         What stands for its value in the help; the known values if not given.
-    panel : str, optional
-        The heading that it stands under.
+    short : str, optional
+        A short spelling: ``"-m"``.
     known : list of str
-        Values that the shell completes.
+        All values there are: the shell completes them, others are refused with the nearest.
+    suggest : list of str
+        Some values there are, for the shell to complete.
+    panel : str, optional
+        The heading that it stands under; that of its group if not given.
     **more
         As typer takes them.
 
     Returns
     -------
-    typer.models.OptionInfo
-        The option.
+    dataclasses.Field
+        The declaration, which `truerank.cli._groups.command` reads.
     """
-    if known:
-        more |= {"autocompletion": words(*known)}
-        metavar = metavar or "|".join(known)
-    return typer.Option(*names.split(), help=text, metavar=metavar, rich_help_panel=panel, **more)
+    spec = _Option(text, metavar, short, tuple(known), tuple(suggest), panel, more)
+    return field(default=MISSING if default is ... else default, metadata={_SPEC: spec})
 
 
-def words(*known: str) -> Callable[[str], list[str]]:
-    """For the shell's completion: those of ``known`` that begin as what was typed."""
-    return lambda incomplete: [word for word in known if word.startswith(incomplete)]
+def argument(text: str, metavar: str = "FILE") -> Any:
+    """Declare an argument that must be given.
+
+    Parameters
+    ----------
+    text : str
+        What it is.
+    metavar : str
+        What stands for it in the help.
+
+    Returns
+    -------
+    dataclasses.Field
+        The declaration.
+    """
+    return field(metadata={_SPEC: typer.Argument(metavar=metavar, help=text, show_default=False)})
+
+
+def declared(default: Any, name: str, kind: Any, panel: str | None) -> Any:
+    """What typer has to know of an option; None for what is none.
+
+    Parameters
+    ----------
+    default : object
+        The default of a field or parameter.
+    name : str
+        Its name.
+    kind : type
+        Its type.
+    panel : str or None
+        The heading of its group.
+
+    Returns
+    -------
+    typer.models.OptionInfo or typer.models.ArgumentInfo or None
+        For ``Annotated``.
+    """
+    if not isinstance(default, Field) or _SPEC not in default.metadata:
+        return None
+    spec = default.metadata[_SPEC]
+    return spec.info(name, kind, panel) if isinstance(spec, _Option) else spec
+
+
+@dataclass(frozen=True)
+class _Option:
+    text: str
+    metavar: str | None
+    short: str | None
+    known: tuple[str, ...]
+    suggest: tuple[str, ...]
+    panel: str | None
+    more: Mapping[str, Any]
+
+    def info(self, name: str, kind: Any, panel: str | None) -> Any:
+        """For typer; a truth value that may be left open has a spelling for no as well."""
+        spelling = name.replace("_", "-")
+        long = f"--{spelling}/--no-{spelling}" if kind == (bool | None) else f"--{spelling}"
+        more = dict(self.more)
+        if words := self.known or self.suggest:
+            more["autocompletion"] = lambda incomplete: [
+                word for word in words if word.startswith(incomplete)
+            ]
+        if self.known:
+            more["callback"] = _one_of(f"--{spelling}", self.known)
+        return typer.Option(
+            long,
+            *([self.short] if self.short else []),
+            help=self.text,
+            metavar=self.metavar or "|".join(self.known) or None,
+            rich_help_panel=self.panel or panel,
+            **more,
+        )
+
+
+def _one_of(name: str, known: Sequence[str]) -> Callable[[Any], Any]:
+    def check(value: Any) -> Any:
+        if value is not None and value not in known:
+            from truerank import _checks
+
+            raise _checks.unknown(name, value, known)
+        return value
+
+    return check
 
 
 def _hush(quiet: bool) -> bool:
@@ -73,48 +159,24 @@ def _hush(quiet: bool) -> bool:
 class Talk:
     """How much a command says beside its answer."""
 
-    quiet: Annotated[
-        bool,
-        typer.Option(
-            "--quiet",
-            "-q",
-            callback=_hush,
-            is_eager=True,
-            help="The answer only: no progress bar, no warnings.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = False
-    debug: Annotated[
-        bool,
-        typer.Option(
-            "--debug", help="Show the Python traceback of an error.", rich_help_panel=OUTPUT
-        ),
-    ] = False
+    PANEL: ClassVar[str] = OUTPUT
+
+    quiet: bool = option(
+        False, "The answer only: no progress bar, no warnings.", short="-q", callback=_hush,
+        is_eager=True,
+    )  # fmt: skip
+    debug: bool = option(False, "Show the Python traceback of an error.")
 
 
 @dataclass(frozen=True)
 class Output(Talk):
     """Where the answer goes and in what form."""
 
-    json: Annotated[
-        bool, typer.Option("--json", help="Print JSON and nothing else.", rich_help_panel=OUTPUT)
-    ] = False
-    csv: Annotated[
-        bool,
-        typer.Option(
-            "--csv", help="Print CSV and nothing else, one value a row.", rich_help_panel=OUTPUT
-        ),
-    ] = False
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write there instead; .json and .csv choose the format.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None
+    json: bool = option(False, "Print JSON and nothing else.")
+    csv: bool = option(False, "Print CSV and nothing else, one value per row.")
+    output: Path | None = option(
+        None, "Write to this file instead; .json and .csv choose the format.", "FILE", short="-o"
+    )
 
     def __post_init__(self) -> None:
         if self.json and self.csv:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from truerank.cli._options import option
 from truerank.errors import InputError
@@ -12,7 +12,6 @@ from truerank.errors import InputError
 if TYPE_CHECKING:
     from truerank.designs import Design
 
-HOW = "How to evaluate"
 TIES = ("spread", "random", "mid", "optimistic", "pessimistic")
 # Options that are fields of a design.
 _FIELDS = (
@@ -32,89 +31,43 @@ _FIELDS = (
 class Protocol:
     """Options of the design, the ties and the draws."""
 
-    design: Annotated[
-        str | None,
-        option(
-            "--design",
-            "How negatives are chosen: exact, fixed, adaptive (ours, within a budget), lj24, or "
-            "auto, which takes what is cheapest for the first metric and is the default. More "
-            'options as in "adaptive(budget=100, hits=2)"; those below are the common ones.',
-            metavar="NAME",
-            known=("auto", "exact", "adaptive", "fixed", "lj24"),
-            panel=HOW,
-        ),
-    ] = None
-    budget: Annotated[
-        float | None,
-        option(
-            "--budget",
-            "auto, adaptive: scored pairs per user in the mean, at most.",
-            metavar="PAIRS",
-            panel=HOW,
-        ),
-    ] = None
-    seconds: Annotated[
-        float | None,
-        option("--seconds", "auto: seconds that scoring may take, about.", metavar="S", panel=HOW),
-    ] = None
-    error: Annotated[
-        float | None,
-        option(
-            "--error",
-            "auto: relative root mean squared error that the first metric may have; 0.05 is the "
-            "default.",
-            metavar="SHARE",
-            panel=HOW,
-        ),
-    ] = None
-    num_negatives: Annotated[
-        int | None, option("--num-negatives", "fixed: negatives per target.", "N", panel=HOW)
-    ] = None
-    sample_size: Annotated[
-        int | None,
-        option("--sample-size", "fixed: the same with the target counted.", "N", panel=HOW),
-    ] = None
-    replacement: Annotated[
-        bool | None,
-        option(
-            "--replacement/--no-replacement",
-            "Whether an item may be drawn twice for a target.",
-            panel=HOW,
-        ),
-    ] = None
-    shared_by: Annotated[
-        int | None,
-        option("--shared-by", "fixed: users who share their negatives.", "USERS", panel=HOW),
-    ] = None
-    negatives: Annotated[
-        Path | None,
-        option(
-            "--negatives",
-            "A file of frozen negatives: .parquet, or lines '(user,item) negative ...' separated "
-            "by tabs.",
-            metavar="FILE",
-            panel=HOW,
-        ),
-    ] = None
-    users: Annotated[
-        int | None, option("--users", "Evaluate a random sample of N users.", "N", panel=HOW)
-    ] = None
-    stratified: Annotated[
-        bool | None,
-        option("--stratified", "--users: stratified by the number of training items.", panel=HOW),
-    ] = None
-    ties: Annotated[
-        str, option("--ties", "What items of the target's score do.", known=TIES, panel=HOW)
-    ] = "spread"
-    keep_target: Annotated[
-        bool,
-        option(
-            "--keep-target",
-            "Rank targets that are training items of their user all the same.",
-            panel=HOW,
-        ),
-    ] = False
-    seed: Annotated[int, option("--seed", "Seed of all random draws.", panel=HOW)] = 0
+    PANEL: ClassVar[str] = "How to evaluate"
+
+    design: str | None = option(
+        None,
+        "How negatives are chosen: exact, fixed, adaptive (ours, within a budget), lj24, or auto, "
+        "which takes what is cheapest for the first metric and is the default. More options as in "
+        '"adaptive(budget=100, hits=2)"; those below are the common ones.',
+        "NAME",
+        suggest=("auto", "exact", "adaptive", "fixed", "lj24"),
+    )
+    budget: float | None = option(
+        None, "auto, adaptive: scored pairs per user in the mean, at most.", "PAIRS"
+    )
+    seconds: float | None = option(None, "auto: seconds that scoring may take, about.", "S")
+    error: float | None = option(
+        None,
+        "auto: relative root mean squared error that the first metric may have; 0.05 (5 %) unless "
+        "stated.",
+        "SHARE",
+    )
+    num_negatives: int | None = option(None, "fixed: negatives per target.", "N")
+    sample_size: int | None = option(None, "fixed: the same with the target counted.", "N")
+    replacement: bool | None = option(None, "Whether an item may be drawn twice for a target.")
+    shared_by: int | None = option(None, "fixed: users who share their negatives.", "USERS")
+    negatives: Path | None = option(
+        None,
+        "A file of frozen negatives: .parquet, or lines '(user,item) negative ...' separated by "
+        "tabs.",
+        "FILE",
+    )
+    users: int | None = option(None, "Evaluate a random sample of N users.", "N")
+    stratified: bool = option(False, "--users: stratify by the number of training items.")
+    ties: str = option("spread", "What items of the target's own score do.", known=TIES)
+    keep_target: bool = option(
+        False, "Rank targets that are training items of their user all the same."
+    )
+    seed: int = option(0, "Seed of all random draws.", "SEED")
 
     def arguments(self) -> dict[str, Any]:
         """What is said, as arguments of ``truerank.evaluate``."""
@@ -130,7 +83,10 @@ class Protocol:
         from truerank import designs
         from truerank._spelling import read_call
 
-        said = {name: getattr(self, name) for name in _FIELDS if getattr(self, name) is not None}
+        values = {name: getattr(self, name) for name in _FIELDS}
+        if not self.stratified:
+            del values["stratified"]  # a flag that is not given says nothing
+        said = {name: value for name, value in values.items() if value is not None}
         sizes = {"num_negatives", "sample_size"} & said.keys()
         text = self.design or ("frozen" if self.negatives else "fixed" if sizes else "auto")
         name, options = read_call(text, "--design", "fixed(num_negatives=99)")

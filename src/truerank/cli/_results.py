@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from truerank.cli import _output
 from truerank.cli._options import Output
-from truerank.progress import reporting
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from truerank.inference.estimates import Estimate, Estimates
+    from truerank.inference.planning.planned import Plan
     from truerank.metrics import Metric
     from truerank.outcomes.counts import RankCounts
 
@@ -26,17 +26,29 @@ EXACT = "exact"  # every item was ranked: naive is the truth, and estimators lea
 
 @dataclass(frozen=True)
 class Run:
-    """One model's results: naive ones and those of each estimator, by its description."""
+    """One model's results: naive ones and those of each estimator, by its description.
+
+    ``plans`` are what would settle the metrics that are not resolved, where that was asked for.
+    """
 
     model: str
     counts: RankCounts
     naive: Estimates
     estimates: Mapping[str, Estimates]
+    plans: Mapping[str, Plan] | None = None
 
     def get(self, estimator: str, metric: Metric) -> Estimate | None:
         """The estimate of a metric, None where the estimator is not defined for it."""
         found = self.estimates.get(estimator, self.naive)
         return found.results.get(metric.key)
+
+    @property
+    def main(self) -> Estimates:
+        """Those that verdicts are told of: the default's, which makes the most of a sample."""
+        from truerank.inference.estimates import DEFAULT_ESTIMATOR
+
+        first = next(iter(self.estimates.values()))
+        return self.estimates.get(DEFAULT_ESTIMATOR, first)
 
 
 def write(
@@ -44,8 +56,8 @@ def write(
     runs: Sequence[Run],
     metrics: Sequence[Metric],
     *,
-    by: str | None,
-    clip: bool,
+    by: str | None = None,
+    clip: bool = False,
     more: Mapping[str, Any] | None = None,
     before: str = "",
     after: str = "",
@@ -57,31 +69,34 @@ def write(
 
     def content() -> dict[str, Any]:
         facts = {run.model: _facts(run.counts) for run in runs}
-        if by is None:
-            return {"counts": facts[""], **(more or {}), "results": rows()}
-        return {"by": by, "counts": facts, "results": rows()}
+        plans = {run.model: _plans(run) for run in runs if run.plans is not None}
+        found: dict[str, Any] = {"by": by} if by else {}
+        found |= {"counts": facts if by else facts[""], **(more or {}), "results": rows()}
+        return found | ({"plans": plans if by else plans[""]} if plans else {})
 
     def draw(console: Console) -> None:
-        for text in (before, None, after):
-            if text is None:
-                _draw(console, runs, metrics, clip)
-            elif text:
-                console.print(text, highlight=False, markup=False)
+        _say(console, before)
+        _draw(console, runs, metrics, clip)
+        _say(console, after)
 
     output.write(content=content, rows=rows, draw=draw)
 
 
 def _rows(run: Run, metrics: Sequence[Metric], by: str | None) -> Iterator[dict[str, Any]]:
+    from truerank.inference import columns
+
     for metric in metrics:
         for name in run.estimates:
             found = run.get(name, metric)
-            row: dict[str, Any] = {"metric": metric.key, "estimator": name}
-            row["value"] = None if found is None else found.value
-            row["naive"] = run.naive[metric].value
-            row["out_of_range"] = found is not None and found.out_of_range
-            for fact in ("low", "high", "std_error", "total_error", "resolvable"):
-                row[fact] = None if found is None else getattr(found, fact)
+            row = columns.row(metric.key, name, found, naive=run.naive[metric].value)
+            if run.plans is not None:
+                plan = run.plans.get(metric.key)
+                row["plan"] = None if plan is None else plan.advice()
             yield row if by is None else {"model": run.model, **row}
+
+
+def _plans(run: Run) -> list[dict[str, Any]]:
+    return [plan.to_dict() for plan in (run.plans or {}).values()]
 
 
 def _facts(counts: RankCounts) -> dict[str, Any]:
@@ -117,41 +132,33 @@ def _headline(counts: RankCounts) -> str:
 
 
 def _draw(console: Console, runs: Sequence[Run], metrics: Sequence[Metric], clip: bool) -> None:
+    from truerank.inference import verdicts
+
     for line in _headlines(runs):
-        console.print(line, highlight=False, markup=False)
-    for columns in _blocks(console, runs, metrics):
-        console.print(_table(runs, metrics, columns))
+        _say(console, line)
+    for names in _blocks(console, runs, metrics):
+        console.print(_table(runs, metrics, names))
     shown = [run.get(name, metric) for run in runs for name in run.estimates for metric in metrics]
     if any(found is not None and found.out_of_range for found in shown):
-        what = "was outside the metric's range and is clipped" if clip else _STRAYED
-        console.print(f"! {what}", highlight=False)
+        _say(console, verdicts.OUT_OF_RANGE + (_CLIPPED if clip else _CLIP))
     if any(found is not None and found.resolvable is False for found in shown):
-        console.print(f"? {_UNRESOLVED}", highlight=False)
+        _say(console, verdicts.LEGEND)
     if any(found is None for found in shown):
-        console.print(f"{_output.MISSING} not defined for this metric", highlight=False)
-    for sentence in _verdicts(runs, metrics):
-        console.print(sentence, highlight=False, markup=False)
+        _say(console, f"{_output.MISSING} not defined for this metric")
+    for run in runs:
+        advice = [plan.advice() for plan in (run.plans or {}).values()]
+        for sentence in (run.main.verdict(), *advice):
+            if sentence:
+                _say(console, f"{run.model}: {sentence}" if run.model else sentence)
 
 
-def _verdicts(runs: Sequence[Run], metrics: Sequence[Metric]) -> Iterator[str]:
-    """What would resolve the metrics that a sample does not resolve, by the default estimator.
-
-    It makes the most of a sample; of others the mark has to do.
-    """
-    from truerank.inference.estimates import DEFAULT_ESTIMATOR
-
-    told = [(run.model, run.estimates.get(DEFAULT_ESTIMATOR)) for run in runs]
-    with reporting(None, len(told) * len(metrics), "planning a remedy") as advance:
-        for model, found in told:
-            for metric in metrics:
-                sentence = None if found is None else found.verdict(metric)
-                advance(1)
-                if sentence is not None:
-                    yield f"{model}: {sentence}" if model else sentence
+_CLIP = " (--clip pulls values back)"
+_CLIPPED = "; pulled back into it"
 
 
-_UNRESOLVED = "not resolved: bias or what the estimator assumes outweighs the sample"
-_STRAYED = "outside the metric's range: this estimator may stray (--clip pulls it back)"
+def _say(console: Console, text: str) -> None:
+    if text:
+        console.print(text, highlight=False, markup=False)
 
 
 def _headlines(runs: Sequence[Run]) -> list[str]:
@@ -187,8 +194,8 @@ def _all_exact(runs: Sequence[Run]) -> bool:
     )
 
 
-def _table(runs: Sequence[Run], metrics: Sequence[Metric], columns: Sequence[str]) -> Table:
-    """A row a metric; with several models, a section a metric and in it a row a model."""
+def _table(runs: Sequence[Run], metrics: Sequence[Metric], names: Sequence[str]) -> Table:
+    """One row per metric; with several models, a section per metric and in it a row per model."""
     from rich import box
     from rich.table import Table
 
@@ -197,8 +204,8 @@ def _table(runs: Sequence[Run], metrics: Sequence[Metric], columns: Sequence[str
     table.add_column("metric", no_wrap=True)
     if several:
         table.add_column("model")
-    rows = [row for metric in metrics for row in _cells(runs, metric, columns)]
-    for i, name in enumerate(columns):
+    rows = [row for metric in metrics for row in _cells(runs, metric, names)]
+    for i, name in enumerate(names):
         width = max(len(name), *(len(row[i].number) for row in rows))
         table.add_column(name.rjust(width), no_wrap=True)
         for row in rows:
@@ -217,10 +224,10 @@ def _table(runs: Sequence[Run], metrics: Sequence[Metric], columns: Sequence[str
 
 @dataclass(frozen=True)
 class _Cell:
-    """A value as shown: aligned at the right, but for the mark behind it."""
+    """A value as shown: aligned at the right, but for what stands behind it."""
 
     number: str
-    interval: str = ""
+    more: str = ""
     mark: str = ""
     style: str = ""
 
@@ -230,26 +237,24 @@ class _Cell:
     def text(self) -> Text:
         from rich.text import Text
 
-        return Text.assemble(
-            (self.number, self.style), (self.interval, "dim"), (self.mark, "bold red")
-        )
+        return Text.assemble((self.number, self.style), (self.more, "dim"), (self.mark, "bold red"))
 
 
-def _cells(runs: Sequence[Run], metric: Metric, columns: Sequence[str]) -> list[list[_Cell]]:
-    """A row a model; the best of a column is bold."""
-    found = {name: [run.get(name, metric) for run in runs] for name in columns}
+def _cells(runs: Sequence[Run], metric: Metric, names: Sequence[str]) -> list[list[_Cell]]:
+    """One row per model; the best of a column is bold."""
+    from truerank.inference import columns
+
+    found = {name: [run.get(name, metric) for run in runs] for name in names}
     values = {name: [one.value for one in ones if one] for name, ones in found.items()}
-    decimals = _output.decimals([value for column in values.values() for value in column])
+    digits = _output.decimals([value for column in values.values() for value in column])
 
     def cell(name: str, one: Estimate | None) -> _Cell:
         if one is None:
             return _Cell(_output.MISSING)
         best = len(runs) > 1 and one.value == max(values[name])
         style = "bold" if best else "dim" if name == NAIVE else ""
-        mark = ("!" if one.out_of_range else "") + ("?" if one.resolvable is False else "")
-        interval = ""
-        if one.low is not None:
-            interval = f" [{one.low:.{decimals}f}, {one.high:.{decimals}f}]"
-        return _Cell(f"{one.value:.{decimals}f}", interval, mark, style)
+        more = (column.text(one, digits) for column in columns.IN_CELL)
+        told = "".join(f" {text}" for text in more if text)
+        return _Cell(f"{one.value:.{digits}f}", told, columns.marks(one), style)
 
-    return [[cell(name, found[name][i]) for name in columns] for i in range(len(runs))]
+    return [[cell(name, found[name][i]) for name in names] for i in range(len(runs))]

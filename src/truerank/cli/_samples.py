@@ -4,36 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any, ClassVar
 
-import typer
-
-from truerank.cli._options import SAMPLES, integers, pairs
+from truerank.cli._options import SAMPLES, integers, option, pairs
 from truerank.errors import InputError
-
-SampleSize = Annotated[
-    int | None,
-    typer.Option(
-        "--sample-size",
-        metavar="N",
-        help="Items the target was ranked among, itself included: 100 negatives make 101.",
-        rich_help_panel=SAMPLES,
-    ),
-]
-NumNegatives = Annotated[
-    int | None,
-    typer.Option(
-        "--num-negatives",
-        metavar="N",
-        help="The same, without the target: give one of the two.",
-        rich_help_panel=SAMPLES,
-    ),
-]
 
 
 @dataclass(frozen=True)
 class RanksInput:
-    """What the options say about ranks files; None is unsaid. Saved counts know it all."""
+    """What the options say about ranks files; None where they do not. Saved counts know it all."""
 
     n_items: int | None = None
     sample_size: int | None = None
@@ -52,25 +31,20 @@ class RanksInput:
 class Draws:
     """Options about samples of one size out of one pool."""
 
-    n_items: Annotated[
-        int | None,
-        typer.Option(
-            "--n-items",
-            metavar="N",
-            help="Items the target is ranked among in the full evaluation, itself included.",
-            rich_help_panel=SAMPLES,
-        ),
-    ] = None
-    sample_size: SampleSize = None
-    num_negatives: NumNegatives = None
-    replacement: Annotated[
-        bool | None,
-        typer.Option(
-            "--replacement/--no-replacement",
-            help="Whether an item may be drawn twice for a user. Unsaid: with replacement.",
-            rich_help_panel=SAMPLES,
-        ),
-    ] = None
+    PANEL: ClassVar[str] = SAMPLES
+
+    n_items: int | None = option(
+        None, "Items the target is ranked among in the full evaluation, itself included.", "N"
+    )
+    sample_size: int | None = option(
+        None, "Items the target was ranked among, itself included: 100 negatives make 101.", "N"
+    )
+    num_negatives: int | None = option(
+        None, "The same without the target: give one of the two.", "N"
+    )
+    replacement: bool | None = option(
+        None, "Whether an item may be drawn twice for a user; with replacement unless stated."
+    )
 
     def sizes(self) -> tuple[int, int]:
         """The pool and the sample size, where no file can say them."""
@@ -88,34 +62,20 @@ class Draws:
 class Samples(Draws):
     """Options about the samples behind a ranks file."""
 
-    ladder: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--ladder",
-            metavar="SIZES",
-            help="Adaptive samples: the sizes a user may end with, as in 100,200,400.",
-            rich_help_panel=SAMPLES,
-        ),
-    ] = None
-    hits: Annotated[
-        int | None,
-        typer.Option(
-            "--hits",
-            metavar="N",
-            help="Adaptive samples: negatives above the target that end the sampling. Unsaid: 1.",
-            rich_help_panel=SAMPLES,
-        ),
-    ] = None
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--columns",
-            metavar="OURS=YOURS",
-            help="A column under another name: sampled_rank=pos. Ours: sampled_rank, sample_size, "
-            "num_negatives, n_items, user_id, item_id, weight, model.",
-            rich_help_panel=SAMPLES,
-        ),
-    ] = None
+    ladder: list[str] | None = option(
+        None, "Adaptive samples: the sizes a user may end with, as in 100,200,400.", "SIZES"
+    )
+    hits: int | None = option(
+        None,
+        "Adaptive samples: negatives above the target that end the sampling; 1 unless stated.",
+        "N",
+    )
+    columns: list[str] | None = option(
+        None,
+        "A column under another name: sampled_rank=pos. Ours: sampled_rank, sample_size, "
+        "num_negatives, n_items, user_id, item_id, weight, model.",
+        "OURS=YOURS",
+    )
 
     def ranks_input(self) -> RanksInput:
         """The options, read."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from truerank.cli import _counts
 from truerank.cli._groups import command
-from truerank.cli._options import Output
+from truerank.cli._options import Output, option
 from truerank.cli._samples import Samples
 from truerank.errors import InputError
 from truerank.progress import reporting
@@ -36,26 +36,15 @@ _STYLES = {"error": "bold red", "warning": "bold yellow", "ok": "bold green"}
 @command
 def audit(
     *,
-    negatives: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--negatives",
-            metavar="FILE",
-            help="Negatives: user_id, item_id (the target), negatives (a list). Several files are "
-            "several models.",
-        ),
-    ] = None,
-    test: Annotated[
-        Path | None, typer.Option("--test", metavar="FILE", help="Targets: user_id, item_id.")
-    ] = None,
-    train: Annotated[
-        Path | None,
-        typer.Option("--train", metavar="FILE", help="Training data: user_id, item_id."),
-    ] = None,
-    ranks: Annotated[
-        Path | None,
-        typer.Option("--ranks", metavar="FILE", help="Sampled ranks, as for truerank estimate."),
-    ] = None,
+    negatives: list[Path] | None = option(
+        None,
+        "Negatives: user_id, item_id (the target), negatives (a list). Several files are several "
+        "models.",
+        "FILE",
+    ),
+    test: Path | None = option(None, "Targets: user_id, item_id.", "FILE"),
+    train: Path | None = option(None, "Training data: user_id, item_id.", "FILE"),
+    ranks: Path | None = option(None, "Sampled ranks, as for truerank estimate.", "FILE"),
     samples: Samples,
     output: Output,
 ) -> None:
@@ -64,8 +53,8 @@ def audit(
     if not negatives and test is None and ranks is None:
         raise InputError("nothing to audit; give --negatives, --test or --ranks")
     if ranks is None and given.said():
-        option = next(iter(given.said())).replace("_", "-")
-        raise InputError(f"--{option} is about sampled ranks; give --ranks FILE")
+        name = next(iter(given.said())).replace("_", "-")
+        raise InputError(f"--{name} is about sampled ranks; give --ranks FILE")
     from truerank.evaluation.auditing import audit as look
 
     tables: dict[str, Any] = {path.stem: path for path in negatives or ()}
@@ -79,10 +68,9 @@ def audit(
             counts=counts,
         )
         advance(1)
-    rows = [vars(finding) for finding in found]
     output.write(
-        content=lambda: {"sound": found.sound, "findings": rows},
-        rows=lambda: rows,
+        content=found.to_dict,
+        rows=found.rows,
         draw=lambda console: _draw(console, found),
     )
     raise typer.Exit(0 if found.sound else _UNSOUND)

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from truerank.cli import _counts, _output
-from truerank.cli._answers import (
-    ESTIMATORS,
-    SCOPES,
-    Confidence,
-    Metrics,
-    ScopeOption,
-    split_metrics,
-)
+from truerank.cli._answers import Compared, split_metrics
 from truerank.cli._groups import command
-from truerank.cli._options import ANSWERS, Output, words
+from truerank.cli._options import ANSWERS, Output, argument, option
 from truerank.cli._samples import Samples
 from truerank.progress import reporting
 
@@ -43,126 +32,53 @@ truerank compare ease.parquet als.parquet knn.parquet --baseline knn
 truerank compare a.parquet b.parquet --scope population --tests
 
 For these users: would a full evaluation of the very same users say so? For the population: would \
-new users say so, too? The latter takes more. The metric is ndcg@10 unless said.
+new users say so, too? The latter takes more. The metric is ndcg@10 unless stated.
 """
 
 DEFAULT_METRIC = "ndcg@10"
+FILES = (
+    "Ranks (.csv, .tsv, .parquet, also .gz), one row per user with columns rank and, to pair "
+    "users, user_id; or counts saved by truerank. A model each, named by the file."
+)
 
 
 @command
 def compare(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE",
-            help="Ranks (.csv, .tsv, .parquet, also .gz), one row a user with columns rank and, to "
-            "pair users, user_id; or counts saved by truerank. A model each, named by the file.",
-            show_default=False,
-        ),
-    ],
+    files: list[Path] = argument(FILES),
     *,
     samples: Samples,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            "--by",
-            metavar="COLUMN",
-            help="One file holds all models: the column that tells them apart. Unsaid, with a "
-            "single file: model.",
-            rich_help_panel=ANSWERS,
-        ),
-    ] = None,
-    metrics: Metrics = None,
-    estimator: Annotated[
-        str,
-        typer.Option(
-            "--estimator",
-            "-e",
-            metavar="NAME",
-            help="As in truerank estimate.",
-            autocompletion=words(*ESTIMATORS),
-            rich_help_panel=ANSWERS,
-        ),
-    ] = "smooth",
-    scope: ScopeOption = None,
-    confidence: Confidence = 0.95,
-    baseline: Annotated[
-        str | None,
-        typer.Option(
-            "--baseline",
-            metavar="MODEL",
-            help="Compare all with this model instead of every pair.",
-            rich_help_panel=ANSWERS,
-        ),
-    ] = None,
-    unpaired: Annotated[
-        bool,
-        typer.Option(
-            "--unpaired",
-            help="Compare as if each model had users of its own.",
-            rich_help_panel=ANSWERS,
-        ),
-    ] = False,
-    tests: Annotated[
-        bool,
-        typer.Option(
-            "--tests",
-            help="Show the z- or t-test, and for paired users the sign test and Wilcoxon's.",
-            rich_help_panel=ANSWERS,
-        ),
-    ] = False,
+    compared: Compared,
+    baseline: str | None = option(
+        None, "Compare all with this model instead of every pair.", "MODEL", panel=ANSWERS
+    ),
+    tests: bool = option(
+        False,
+        "Show the z- or t-test, and for paired users the sign test and Wilcoxon's.",
+        panel=ANSWERS,
+    ),
     output: Output,
 ) -> None:
     """Run ``truerank compare``."""
     given = samples.ranks_input()
     _counts.check_files(files, given)
-    models, options = _counts.models(files, by, given)
-    from truerank.inference.comparing.compare import compare as run
-    from truerank.metrics import parse
+    models, options = _counts.models(files, compared.by, given)
+    from truerank.inference.comparing.compare import compare_all
 
-    wanted = parse(split_metrics(metrics or [DEFAULT_METRIC]))
-    found = []
-    with reporting(None, len(wanted), "comparing") as advance:
-        for metric in wanted:
-            found.append(
-                run(
-                    models,
-                    metric,
-                    estimator=estimator,
-                    confidence=confidence,
-                    scope=scope or SCOPES[0],
-                    baseline=baseline,
-                    unpaired=unpaired,
-                    **options,
-                )
-            )
-            advance(1)
+    wanted = split_metrics(compared.metrics or [DEFAULT_METRIC])
+    with reporting(None, 1, "comparing") as advance:
+        found = compare_all(models, wanted, baseline=baseline, **compared.options(), **options)
+        advance(1)
     output.write(
-        content=lambda: {"comparisons": _finite([_facts(one) for one in found])},
-        rows=lambda: [
-            {name: value for name, value in row.items() if name != "tests"}
-            for one in found
-            for row in one.to_dict()
-        ],
+        content=lambda: {"comparisons": [one.to_dict() for one in found]},
+        rows=lambda: [row for one in found for row in one.rows()],
         draw=lambda console: _draw(console, found, tests),
     )
 
 
-def _facts(found: Comparison) -> dict[str, Any]:
-    return {"verdict": found.verdict, **asdict(found)}
-
-
-def _finite(content: Any) -> Any:
-    """JSON knows no infinity: None instead."""
-    if isinstance(content, dict):
-        return {key: _finite(value) for key, value in content.items()}
-    if isinstance(content, (list, tuple)):
-        return [_finite(value) for value in content]
-    return None if isinstance(content, float) and not math.isfinite(content) else content
-
-
 def _draw(console: Console, comparisons: Sequence[Comparison], tests: bool) -> None:
     from rich.text import Text
+
+    from truerank.inference import verdicts
 
     for at, found in enumerate(comparisons):
         if at:
@@ -174,7 +90,7 @@ def _draw(console: Console, comparisons: Sequence[Comparison], tests: bool) -> N
         if tests:
             console.print(_tests(found))
     if not all(one.resolvable for found in comparisons for one in found.ranking):
-        console.print("! not resolved: more of the error is assumed than seen", highlight=False)
+        console.print(verdicts.LEGEND, highlight=False, markup=False)
 
 
 def _table(*columns: tuple[str, str]) -> Any:
@@ -188,21 +104,24 @@ def _table(*columns: tuple[str, str]) -> Any:
 
 
 def _ranking(found: Comparison) -> Any:
+    from truerank.inference import verdicts
+
     table = _table(
         ("place", "right"),
         ("model", "left"),
         (found.metric, "right"),
         (f"{100 * found.confidence:g} % interval", "right"),
-        ("chance to be best", "right"),
+        ("naive", "right"),
+        ("best with", "right"),
     )
     digits = _output.decimals([one.value for one in found.ranking])
     for one in found.ranking:
-        open_ = one.best_place != one.worst_place
         table.add_row(
-            f"{one.best_place} to {one.worst_place}" if open_ else f"{one.place}",
+            one.places,
             one.model,
-            f"{one.value:.{digits}f}{'' if one.resolvable else '!'}",
+            f"{one.value:.{digits}f}{'' if one.resolvable else verdicts.MARK}",
             f"{one.low:.{digits}f} to {one.high:.{digits}f}",
+            f"{one.naive:.{digits}f}",
             f"{100 * one.best_probability:.1f} %",
         )
     return table

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from truerank.cli._groups import command
-from truerank.cli._options import OUTPUT, Output
+from truerank.cli._options import OUTPUT, Output, option
 from truerank.progress import reporting
 
 if TYPE_CHECKING:
@@ -34,18 +32,13 @@ WAYS = ("exact", "naive", "corrected")
 @command
 def demo(
     *,
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, help="Another catalogue for another seed.")
-    ] = 0,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            "--report",
-            metavar="FILE.html",
-            help="Also write the report of the three models' samples, a page to look at.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
+    seed: int = option(0, "Another catalogue for another seed.", "SEED", min=0),
+    report: Path | None = option(
+        None,
+        "Also write the report of the three models' samples, a page to look at.",
+        "FILE.html",
+        panel=OUTPUT,
+    ),
     output: Output,
 ) -> None:
     """Run ``truerank demo``."""

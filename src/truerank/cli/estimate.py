@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from truerank.cli import _counts, _results
-from truerank.cli._answers import Answers, run
+from truerank.cli._answers import Answers
 from truerank.cli._groups import command
-from truerank.cli._options import ANSWERS, OUTPUT, Output, check_counts_path, words
+from truerank.cli._options import ANSWERS, OUTPUT, Output, argument, check_counts_path, option
 from truerank.cli._samples import Samples
 from truerank.errors import InputError
 
@@ -23,79 +20,58 @@ truerank estimate ranks.csv --n-items 3706 --num-negatives 100 \\
     -e mle -e "bv(gamma=0.01)" -m recall@1,5,10 -m ndcg@10
 truerank estimate all.parquet --by model --json > metrics.json
 truerank estimate adaptive.csv --n-items 3706 --ladder 100,200,400
+truerank estimate ranks.csv --n-items 3706 --sample-size 100 -m recall@10 --plan
+
+A ? behind a value says that the sample is too small to settle it; what to do stands below the \
+table, and --plan simulates how large a sample has to be.
 """
+
+FILES = (
+    "Sampled ranks (.csv, .tsv, .parquet, also .gz), one row per user with a column rank, or "
+    "counts saved by --save-counts. Several files are different users of one model, unless --by."
+)
 
 
 @command
 def estimate(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE",
-            help="Sampled ranks (.csv, .tsv, .parquet, also .gz), one row a user with a column "
-            "rank, or counts saved by --save-counts. Several files are different users of one "
-            "model, unless --by.",
-            show_default=False,
-        ),
-    ],
+    files: list[Path] = argument(FILES),
     *,
     samples: Samples,
     answers: Answers,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            "--by",
-            metavar="COLUMN",
-            help='Keep the values of a column apart, such as model; "file": keep files apart.',
-            rich_help_panel=ANSWERS,
-        ),
-    ] = None,
-    support: Annotated[
-        str,
-        typer.Option(
-            "--support",
-            metavar="auto|full",
-            help="Fit on a compressed grid of global ranks, or on every rank.",
-            autocompletion=words("auto", "full"),
-            rich_help_panel=ANSWERS,
-        ),
-    ] = "auto",
-    plug_in: Annotated[
-        str,
-        typer.Option(
-            "--plug-in",
-            metavar="plain|posterior",
-            help="Metric of the estimated distribution, or mean over users of their posteriors.",
-            autocompletion=words("plain", "posterior"),
-            rich_help_panel=ANSWERS,
-        ),
-    ] = "plain",
-    clip: Annotated[
-        bool,
-        typer.Option(
-            "--clip",
-            help="Pull values outside a metric's range back into it.",
-            rich_help_panel=ANSWERS,
-        ),
-    ] = False,
-    save_counts: Annotated[
-        Path | None,
-        typer.Option(
-            "--save-counts",
-            metavar="FILE.parquet",
-            help="Also save the counted ranks: a small file that estimate reads again.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
+    by: str | None = option(
+        None,
+        'Keep the values of a column apart, such as model; "file": keep files apart.',
+        "COLUMN",
+        panel=ANSWERS,
+    ),
+    support: str = option(
+        "auto",
+        "Fit on a compressed grid of global ranks (auto), or on every rank (full).",
+        known=("auto", "full"),
+        panel=ANSWERS,
+    ),
+    plug_in: str = option(
+        "plain",
+        "Metric of the estimated distribution (plain), or mean over users of their posteriors.",
+        known=("plain", "posterior"),
+        panel=ANSWERS,
+    ),
+    clip: bool = option(False, "Pull values outside a metric's range back into it.", panel=ANSWERS),
+    save_counts: Path | None = option(
+        None,
+        "Also save the counted ranks: a small file that estimate reads again.",
+        "FILE.parquet",
+        panel=OUTPUT,
+    ),
     output: Output,
 ) -> None:
     """Run ``truerank estimate``."""
     _check_paths(files, output.output, save_counts, by)
     given = samples.ranks_input()
-    wanted, chosen = answers.wanted(), answers.chosen()
+    wanted, _ = answers.wanted(), answers.chosen()  # what is wrong with them is said at once
     counts = _counts.read_by(files, given, by) if by else {"": _counts.read(files, given)}
     options = {"support": support, "plug_in": plug_in, "clip": clip, **answers.intervals()}
-    runs = run(counts, wanted, chosen, options)
+    runs = answers.run(counts, **options)
     if save_counts is not None:
         counts[""].save(save_counts)
     _results.write(output, runs, wanted, by=by, clip=clip)
@@ -108,8 +84,8 @@ def _check_paths(
         raise InputError("--save-counts saves the counts of one model; it does not go with --by")
     check_counts_path(save_counts)
     inputs = {path.resolve() for path in files}
-    for option, path in (("--output", output), ("--save-counts", save_counts)):
+    for name, path in (("--output", output), ("--save-counts", save_counts)):
         if path is not None and path.resolve() in inputs:
-            raise InputError(f"{option} is {path}, an input file; write to another one")
+            raise InputError(f"{name} is {path}, an input file; write to another one")
     if output is not None and save_counts is not None and output.resolve() == save_counts.resolve():
         raise InputError(f"--output and --save-counts are both {output}")

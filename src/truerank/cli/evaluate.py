@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from truerank.cli import _results
-from truerank.cli._answers import Answers, run
+from truerank.cli._answers import Answers
 from truerank.cli._engine import Engine
 from truerank.cli._groups import command
 from truerank.cli._model import Model
-from truerank.cli._options import OUTPUT, Output, check_counts_path
+from truerank.cli._options import OUTPUT, Output, check_counts_path, option
 from truerank.cli._protocol import Protocol
 
 HELP = """Global metrics of a model: exact where that is affordable, sampled where it is not.
@@ -37,34 +35,20 @@ DATA = "The data"
 @command
 def evaluate(
     *,
-    test: Annotated[
-        Path,
-        typer.Option(
-            "--test", metavar="FILE", help="Targets: user_id, item_id.", rich_help_panel=DATA
-        ),
-    ],
-    train: Annotated[
-        Path | None,
-        typer.Option(
-            "--train",
-            metavar="FILE",
-            help="Items to leave out of each user's ranking: user_id, item_id.",
-            rich_help_panel=DATA,
-        ),
-    ] = None,
+    test: Path = option(..., "Targets: user_id, item_id.", "FILE", panel=DATA),
+    train: Path | None = option(
+        None, "Items to leave out of each user's ranking: user_id, item_id.", "FILE", panel=DATA
+    ),
     model: Model,
     protocol: Protocol,
     engine: Engine,
     answers: Answers,
-    save_counts: Annotated[
-        Path | None,
-        typer.Option(
-            "--save-counts",
-            metavar="FILE.parquet",
-            help="Save the counts with the protocol card: estimate reads them again.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
+    save_counts: Path | None = option(
+        None,
+        "Save the counts with the protocol card: estimate reads them again.",
+        "FILE.parquet",
+        panel=OUTPUT,
+    ),
     output: Output,
 ) -> None:
     """Run ``truerank evaluate``."""
@@ -85,19 +69,17 @@ def evaluate(
     else:
         from truerank import evaluation
 
-        found = evaluation.evaluate(model.scorer(), test, **asked)
+        found = evaluation.evaluate(model.build(), test, **asked)
     if save_counts is not None:
         found.save(save_counts)
     options = {**answers.intervals(), "population_size": found.protocol["population_size"]}
     if found.protocol["users"] < found.protocol["population_size"]:
         options.setdefault("scope", "population")  # all users of the test
-    runs = run({"": found.counts}, wanted, chosen, options)
+    runs = answers.run({"": found.counts}, **options)
     _results.write(
         output,
         runs,
         wanted,
-        by=None,
-        clip=False,
         more={key: value for key, value in found.to_dict().items() if key != "results"},
         before=found.reason,
         after=found.cost_line,

@@ -5,13 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from truerank.cli import _counts
 from truerank.cli._groups import command
-from truerank.cli._options import Output, integers, words
+from truerank.cli._options import Output, integers, option
 from truerank.cli._samples import RanksInput, Samples
 from truerank.errors import AssumptionWarning, InputError
 
@@ -38,28 +36,16 @@ _EXAMPLE = 10  # the cut-off that the sentence below the table is about
 def map_cutoffs(
     *,
     samples: Samples,
-    k: Annotated[
-        list[str] | None,
-        typer.Option("--k", "-k", metavar="K", help="Sampled cut-offs, as in 1,2,5,10."),
-    ] = None,
-    mapping: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--mapping",
-            metavar="NAME",
-            help="linear, bound, beta(0.5) with any exponent, or beta@P, fitted to --ranks. "
-            "Repeatable.",
-            autocompletion=words("linear", "bound", "beta(0.5)", "beta(1)", _FITTED),
-        ),
-    ] = None,
-    ranks: Annotated[
-        Path | None,
-        typer.Option(
-            "--ranks",
-            metavar="FILE",
-            help="Sampled ranks to fit beta@P to, as for truerank estimate.",
-        ),
-    ] = None,
+    k: list[str] | None = option(None, "Sampled cut-offs, as in 1,2,5,10.", "K", short="-k"),
+    mapping: list[str] | None = option(
+        None,
+        "linear, bound, beta(0.5) with any exponent, or beta@P, fitted to --ranks. Repeatable.",
+        "NAME",
+        suggest=("linear", "bound", "beta(0.5)", "beta(1)", _FITTED),
+    ),
+    ranks: Path | None = option(
+        None, "Sampled ranks to fit beta@P to, as for truerank estimate.", "FILE"
+    ),
     output: Output,
 ) -> None:
     """Run ``truerank map``."""

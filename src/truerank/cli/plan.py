@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from truerank.cli import _counts
-from truerank.cli._answers import SCOPES, ScopeOption
+from truerank.cli._answers import SCOPE, SCOPES, said
 from truerank.cli._groups import command
-from truerank.cli._options import Output
+from truerank.cli._options import Output, option
 from truerank.cli._samples import RanksInput, Samples
 from truerank.errors import InputError
 
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 
     from truerank.inference.planning.planned import Plan, Planned
 
-HELP = """The cheapest evaluations that know a metric to a given error.
+HELP = """The cheapest evaluations that know a metric within a given error.
 
 \b
 truerank plan --n-items 16980 --n-users 5551 -m recall@10 --error 0.05
@@ -35,47 +33,26 @@ error predicted from simulated evaluations.
 @command
 def plan(
     *,
-    n_users: Annotated[
-        int | None,
-        typer.Option(
-            "--n-users", metavar="N", help="The users there are; as many as a pilot's if unsaid."
-        ),
-    ] = None,
-    metric: Annotated[
-        str, typer.Option("--metrics", "--metric", "-m", metavar="NAME@K", help="One metric.")
-    ] = "recall@10",
-    error: Annotated[
-        float,
-        typer.Option(
-            "--error",
-            metavar="SHARE",
-            help="Relative root mean squared error to reach: 0.05 for 5 % of the metric.",
-        ),
-    ] = 0.05,
-    confidence: Annotated[
-        float,
-        typer.Option(
-            "--confidence",
-            metavar="SHARE",
-            help="Confidence of the intervals whose half-width is shown beside the error.",
-        ),
-    ] = 0.95,
-    like: Annotated[
-        str | None,
-        typer.Option(
-            "--like",
-            metavar="FILE|A",
-            help="Ranks of a pilot (as for truerank estimate), or the exponent of the law "
-            "P(R <= K) = (K/N)^A; 0.3 unless said.",
-        ),
-    ] = None,
-    scope: ScopeOption = None,
-    comparison: Annotated[
-        bool,
-        typer.Option(
-            "--comparison", help="--error is that of the difference of two models of about this."
-        ),
-    ] = False,
+    n_users: int | None = option(
+        None, "The users there are; as many as a pilot's unless stated.", "N"
+    ),
+    metric: str = option("recall@10", "One metric.", "NAME@K", short="-m"),
+    error: float = option(
+        0.05, "Relative root mean squared error to reach: 0.05 for 5 % of the metric.", "SHARE"
+    ),
+    confidence: float = option(
+        0.95, "Confidence of the intervals whose half-width is shown beside the error.", "SHARE"
+    ),
+    like: str | None = option(
+        None,
+        "Ranks of a pilot (as for truerank estimate), or the exponent of the law P(R <= K) = "
+        "(K/N)^A; 0.3 unless stated.",
+        "FILE|A",
+    ),
+    scope: str | None = option(None, SCOPE, known=SCOPES),
+    comparison: bool = option(
+        False, "The error is that of the difference of two models of about this metric."
+    ),
     samples: Samples,
     output: Output,
 ) -> None:
@@ -90,14 +67,10 @@ def plan(
         error,
         like=supposed,
         confidence=confidence,
-        scope=scope or SCOPES[0],
         comparison=comparison,
+        **said(scope=scope),
     )
-    output.write(
-        content=found.to_dict,
-        rows=lambda: [one.to_dict() | {"design": repr(one.design)} for one in found],
-        draw=lambda console: _draw(console, found),
-    )
+    output.write(content=found.to_dict, rows=found.rows, draw=lambda console: _draw(console, found))
 
 
 def _like(like: str | None, pilot: RanksInput) -> tuple[Any, int | None]:
@@ -111,9 +84,9 @@ def _like(like: str | None, pilot: RanksInput) -> tuple[Any, int | None]:
         if not path.exists():
             raise InputError(f"--like is {like}: neither a number nor a file that exists")
         return _counts.read([path], pilot), None
-    said = [name for name in pilot.said() if name != "n_items"]
-    if said:
-        raise InputError(f"--{said[0].replace('_', '-')} is about the pilot; give --like FILE")
+    about = [name for name in pilot.said() if name != "n_items"]
+    if about:
+        raise InputError(f"--{about[0].replace('_', '-')} is about the pilot; give --like FILE")
     return None, pilot.n_items
 
 

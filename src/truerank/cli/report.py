@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from truerank.cli import _counts, _output
-from truerank.cli._answers import ESTIMATORS, Confidence, Metrics, ScopeOption, split_metrics
+from truerank.cli._answers import Compared, split_metrics
 from truerank.cli._groups import command
-from truerank.cli._options import ANSWERS, OUTPUT, Talk, words
+from truerank.cli._options import OUTPUT, Talk, argument, option
 from truerank.cli._samples import Samples
+from truerank.cli.compare import FILES
 from truerank.errors import InputError
 
 HELP = """Write an HTML page to look at and to share: verdict, metrics, curves, protocol.
@@ -29,62 +27,14 @@ truerank report ease.parquet -m recall@10,ndcg@10 --confidence 0.9
 
 @command
 def report(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE",
-            help="Ranks (.csv, .tsv, .parquet, also .gz), one row a user with columns rank and, to "
-            "pair users, user_id; or counts saved by truerank. A model each, named by the file.",
-            show_default=False,
-        ),
-    ],
+    files: list[Path] = argument(FILES),
     *,
     samples: Samples,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            "--by",
-            metavar="COLUMN",
-            help="One file holds all models: the column that tells them apart. Unsaid, with a "
-            "single file: model, if there is one.",
-            rich_help_panel=ANSWERS,
-        ),
-    ] = None,
-    metrics: Metrics = None,
-    estimator: Annotated[
-        str,
-        typer.Option(
-            "--estimator",
-            "-e",
-            metavar="NAME",
-            help="As in truerank estimate.",
-            autocompletion=words(*ESTIMATORS),
-            rich_help_panel=ANSWERS,
-        ),
-    ] = "smooth",
-    scope: ScopeOption = None,
-    confidence: Confidence = 0.95,
-    unpaired: Annotated[
-        bool,
-        typer.Option(
-            "--unpaired",
-            help="Compare as if each model had users of its own.",
-            rich_help_panel=ANSWERS,
-        ),
-    ] = False,
-    title: Annotated[
-        str, typer.Option("--title", metavar="TEXT", help="Its title.", rich_help_panel=OUTPUT)
-    ] = "Evaluation report",
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE.html",
-            help="The page to write.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = Path("report.html"),
+    compared: Compared,
+    title: str = option("Evaluation report", "The title of the page.", "TEXT", panel=OUTPUT),
+    out: Path = option(
+        Path("report.html"), "The page to write.", "FILE.html", short="-o", panel=OUTPUT
+    ),
     talk: Talk,
 ) -> None:
     """Run ``truerank report``."""
@@ -92,18 +42,15 @@ def report(
         raise InputError(f"--out is {out}, an input file; write to another one")
     given = samples.ranks_input()
     _counts.check_files(files, given)
-    models, options = _counts.models(files, by, given, alone=True)
+    models, options = _counts.models(files, compared.by, given, alone=True)
     from truerank.report import write
 
     write(
         models,
         out,
         title=title,
-        metrics=split_metrics(metrics) if metrics else None,
-        estimator=estimator,
-        confidence=confidence,
-        scope=scope,
-        unpaired=unpaired,
+        metrics=split_metrics(compared.metrics) if compared.metrics else None,
+        **compared.options(),
         **options,
     )
     if not talk.quiet:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from truerank.cli import _output
-from truerank.cli._answers import parse_metrics
+from truerank.cli._answers import split_metrics
 from truerank.cli._groups import command
-from truerank.cli._options import ANSWERS, Output
+from truerank.cli._options import ANSWERS, Output, option
 from truerank.cli._samples import Draws
 from truerank.errors import InputError
 
@@ -28,9 +25,9 @@ the largest value that a global metric takes over all of them, with a ranking fo
 several models also whether they may change places.
 
 \b
-truerank translate --sampled hr@10=0.62,ndcg@10=0.36 --target recall@10 \\
+truerank translate --sampled hr@10=0.62,ndcg@10=0.36 -m recall@10 \\
     --n-items 3706 --sample-size 100
-truerank translate --sampled hr@10=62.0% --target recall@1,10,50 \\
+truerank translate --sampled hr@10=62.0% -m recall@1,10,50 \\
     --n-items 3706 --num-negatives 100 --n-users 6040 --decreasing
 truerank translate --sampled A:hr@10=0.62 --sampled B:hr@10=0.58 \\
     --n-items 3706 --sample-size 100
@@ -45,67 +42,48 @@ PUBLISHED = "What was published"
 @command
 def translate(
     *,
-    sampled: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--sampled",
-            "-s",
-            metavar="NAME@K=VALUE",
-            help="Sampled metrics: recall (hr), precision, ndcg, ap (mrr), auc. Several by comma "
-            "or by repeating; several models as A:hr@10=0.62 and B:hr@10=0.58.",
-            rich_help_panel=PUBLISHED,
-        ),
-    ] = None,
+    sampled: list[str] | None = option(
+        None,
+        "Sampled metrics: recall (hr), precision, ndcg, ap (mrr), auc. Several by comma or by "
+        "repeating; several models as A:hr@10=0.62 and B:hr@10=0.58.",
+        "NAME@K=VALUE",
+        short="-s",
+        panel=PUBLISHED,
+    ),
     draws: Draws,
-    n_users: Annotated[
-        int | None,
-        typer.Option(
-            "--n-users",
-            metavar="N",
-            help="Users (times runs) that the values are averages over: allows for the noise of "
-            "their negatives. Unsaid: none.",
-            rich_help_panel=PUBLISHED,
-        ),
-    ] = None,
-    confidence: Annotated[
-        float,
-        typer.Option(
-            "--confidence",
-            metavar="P",
-            help="With --n-users: chance that no value is further off, at the least.",
-            rich_help_panel=PUBLISHED,
-        ),
-    ] = 0.95,
-    target: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--target",
-            "-t",
-            metavar="NAME@K",
-            help="Global metrics, as in recall@1,5,10. Unsaid: those published. Repeatable.",
-            rich_help_panel=ANSWERS,
-        ),
-    ] = None,
-    decreasing: Annotated[
-        bool,
-        typer.Option(
-            "--decreasing",
-            help="Assume that no rank has more users than the rank before it.",
-            rich_help_panel=ANSWERS,
-        ),
-    ] = False,
+    n_users: int | None = option(
+        None,
+        "Users (times runs) that the values are averages over: allows for the noise of their "
+        "negatives; none unless stated.",
+        "N",
+        panel=PUBLISHED,
+    ),
+    confidence: float = option(
+        0.95,
+        "With --n-users: the probability, at the least, that no value is further off.",
+        "SHARE",
+        panel=PUBLISHED,
+    ),
+    metrics: list[str] | None = option(
+        None,
+        "Global metrics, as in recall@1,5,10; those published unless stated. Repeatable.",
+        "NAME@K",
+        short="-m",
+        panel=ANSWERS,
+    ),
+    decreasing: bool = option(
+        False, "Assume that no rank has more users than the rank before it.", panel=ANSWERS
+    ),
     output: Output,
 ) -> None:
     """Run ``truerank translate``."""
     values = _values(sampled or [])
     n_items, sample_size = draws.sizes()
-    wanted = parse_metrics(target, None) if target else None
     from truerank.inference.translating.translate import translate as bound
-    from truerank.inference.translating.translation import COLUMNS
 
     found = bound(
         values,
-        wanted,
+        split_metrics(metrics) if metrics else None,
         n_items=n_items,
         sample_size=sample_size,
         replacement=draws.replacement,
@@ -113,16 +91,7 @@ def translate(
         confidence=confidence,
         decreasing=decreasing,
     )
-    output.write(
-        content=lambda: _facts(found),
-        rows=lambda: [{name: row[name] for name in COLUMNS} for row in found.to_dict()],
-        draw=lambda console: _draw(console, found),
-    )
-
-
-def _facts(found: Translation) -> dict[str, Any]:
-    content = asdict(found)
-    return {**content.pop("protocol"), **content}
+    output.write(content=found.to_dict, rows=found.rows, draw=lambda console: _draw(console, found))
 
 
 def _values(texts: Sequence[str]) -> dict[str, Any]:

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from truerank import estimators
-from truerank._types import FloatArray, IntArray
+from truerank._types import FloatArray, IntArray, Level
 from truerank.errors import ConvergenceWarning, InputError
 from truerank.estimators.likelihood import Likelihood, likelihood, make_support
+from truerank.inference.result import Result, plain
 from truerank.outcomes.counts import RankCounts
 from truerank.scoring.task import interactions
 
@@ -26,9 +27,23 @@ _SIGNIFICANT = 1e-6
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing found: ``level`` is "error", "warning" or "ok"."""
+    """One thing found.
 
-    level: str
+    Attributes
+    ----------
+    level : {"error", "warning", "ok"}
+        How bad it is.
+    code : str
+        A short name of it, for programs.
+    message : str
+        What was found, in a sentence.
+    remedy : str
+        What to do; empty if there is nothing to do.
+    count : int
+        How many rows or negatives it concerns.
+    """
+
+    level: Level
     code: str
     message: str
     remedy: str = ""
@@ -38,27 +53,71 @@ class Finding:
         return f"{self.level}: {self.message}" + (f" {self.remedy}" if self.remedy else "")
 
 
-@dataclass(frozen=True)
-class Audit:
-    """All findings, the worst first."""
+@dataclass(frozen=True, repr=False)
+class Audit(Result):
+    """All findings of an audit, the worst first.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+        What was found, with what to do about it.
+
+    Examples
+    --------
+    >>> found = tr.audit(scores=[[0.9, 0.1, 0.3], [0.5, 0.5, 0.2]])
+    >>> found.sound
+    False
+    >>> print(found)
+    warning: 1 of 2 targets tie with a negative. Use ties='spread'; ...
+    ok: All scores are finite.
+    ok: No row scores every item the same.
+    """
 
     findings: tuple[Finding, ...]
 
     @property
     def sound(self) -> bool:
-        """Whether nothing was found to be wrong."""
+        """Whether nothing was found to be wrong.
+
+        Returns
+        -------
+        bool
+            False if there is a finding that is not "ok".
+        """
         return all(finding.level == "ok" for finding in self.findings)
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)
 
-    def __str__(self) -> str:
+    def rows(self) -> list[dict[str, Any]]:
+        return [plain(finding) for finding in self.findings]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"sound": self.sound, "findings": self.rows()}
+
+    def _shown(self) -> list[dict[str, str]]:
+        return [
+            {"level": one.level, "finding": one.message, "remedy": one.remedy}
+            for one in self.findings
+        ]
+
+    def __repr__(self) -> str:
         return "\n".join(map(str, self.findings))
 
 
 @dataclass(frozen=True)
 class Negatives:
-    """Negatives of test rows in CSR form: those of row i are item[start[i]:start[i + 1]]."""
+    """Negatives of test rows in CSR form: those of row i are item[start[i]:start[i + 1]].
+
+    Attributes
+    ----------
+    user_id, target : array
+        User and target of each row, shape (n_rows,).
+    start : array of int
+        Where the negatives of each row begin, shape (n_rows + 1,).
+    item : array
+        The negatives of all rows.
+    """
 
     user_id: npt.NDArray[Any]
     target: npt.NDArray[Any]
@@ -67,7 +126,13 @@ class Negatives:
 
     @property
     def row(self) -> IntArray:
-        """The test row of each negative."""
+        """The test row of each negative.
+
+        Returns
+        -------
+        array of int
+            0-based, of the shape of ``item``.
+        """
         return np.repeat(np.arange(self.user_id.size), np.diff(self.start))
 
 
@@ -84,18 +149,34 @@ def audit(
 
     Parameters
     ----------
-    negatives
-        Frozen negatives, or a table with user_id, item_id (the target) and negatives (a list); or
-        a mapping from models to such, which should all be the same.
-    test, train
-        Tables or pairs (user_ids, item_ids).
-    counts
+    negatives : FrozenNegatives, table or dict of these, optional
+        Frozen negatives, or a table with ``user_id``, ``item_id`` (the target) and ``negatives``
+        (a list); or a dict from models to such, which should all be the same.
+    test : table or pair of arrays, optional
+        Targets: ``user_id`` and ``item_id``, or (user_ids, item_ids).
+    train : table or pair of arrays, optional
+        Training data, in the same form.
+    counts : RankCounts, optional
         The sampled ranks.
-    scores
+    scores : array, optional
         Scores of the target (column 0) and its negatives, shape (n_rows, sample_size).
-    item_ids
+    item_ids : array, optional
         All items of the catalogue, for the test of uniform sampling; by default those of train
         and test.
+
+    Returns
+    -------
+    Audit
+        Findings in plain sentences, the worst first; ``.sound`` if nothing is wrong.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> negatives = pa.table(
+    ...     {"user_id": [0, 1], "item_id": [5, 6], "negatives": [[5, 7, 8], [1, 3, 2]]}
+    ... )
+    >>> print(next(iter(tr.audit(negatives=negatives))).message)
+    1 targets are among their own negatives: they can only tie with themselves.
     """
     found: list[Finding] = []
     by_model = negatives if isinstance(negatives, Mapping) else {"": negatives}
@@ -120,7 +201,18 @@ def audit(
 
 
 def read_negatives(source: Any) -> Negatives:
-    """Negatives from frozen ones or any table of them."""
+    """Negatives from frozen ones or any table of them.
+
+    Parameters
+    ----------
+    source : FrozenNegatives, Negatives or table
+        With ``user_id``, ``item_id`` (the target) and ``negatives`` (a list).
+
+    Returns
+    -------
+    Negatives
+        In CSR form.
+    """
     if isinstance(source, Negatives):
         return source
     table = source.to_arrow() if hasattr(source, "to_arrow") else source
@@ -379,7 +471,7 @@ def _about_scores(scores: Any) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-def _count(count: int, level: str, code: str, message: str, remedy: str, fine: str) -> Finding:
+def _count(count: int, level: Level, code: str, message: str, remedy: str, fine: str) -> Finding:
     return Finding(level, code, message, remedy, count) if count else Finding("ok", code, fine)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from truerank._version import __version__
 from truerank.designs import Design, Exact
 from truerank.estimators import Estimator
 from truerank.inference.estimates import Estimate, Estimates
+from truerank.inference.result import Result
 from truerank.metrics import MetricLike
 from truerank.outcomes import tables
 from truerank.outcomes.counts import RankCounts
@@ -22,8 +23,8 @@ from truerank.outcomes.counts import RankCounts
 _PROTOCOL_KEY = b"truerank.protocol"
 
 
-@dataclass(frozen=True)
-class Evaluation(Mapping[str, Estimate]):
+@dataclass(frozen=True, repr=False)
+class Evaluation(Result, Mapping[str, Estimate]):
     """What an evaluation found, how, and what it cost.
 
     ``result["recall@10"].value`` as in `Estimates`.
@@ -42,6 +43,14 @@ class Evaluation(Mapping[str, Estimate]):
         is the number of scores computed.
     seconds : float
         Time that ranking took, estimating apart.
+
+    Examples
+    --------
+    >>> scorer = tr.scoring.Dense(np.random.default_rng(0).random((50, 400)))
+    >>> test = (np.arange(50), np.arange(50))
+    >>> result = tr.evaluate(scorer, test, "fixed(num_negatives=19)", metrics="auc")
+    >>> result.cost, result.pairs_per_user
+    (1000, 20.0)
     """
 
     estimates: Estimates
@@ -67,6 +76,14 @@ class Evaluation(Mapping[str, Estimate]):
         -------
         float
             ``cost`` over the number of users.
+
+        Examples
+        --------
+        >>> scorer = tr.scoring.Dense(np.random.default_rng(0).random((50, 400)))
+        >>> test = (np.arange(50), np.arange(50))
+        >>> result = tr.evaluate(scorer, test, "fixed(num_negatives=19)", metrics="auc")
+        >>> result.pairs_per_user
+        20.0
         """
         return self.cost / int(self.protocol["users"])
 
@@ -78,6 +95,14 @@ class Evaluation(Mapping[str, Estimate]):
         -------
         str
             A sentence.
+
+        Examples
+        --------
+        >>> scorer = tr.scoring.Dense(np.random.default_rng(0).random((50, 400)))
+        >>> test = (np.arange(50), np.arange(50))
+        >>> result = tr.evaluate(scorer, test, "fixed(num_negatives=19)", metrics="auc")
+        >>> result.reason
+        'Fixed(num_negatives=19), as asked for'
         """
         return str(self.protocol["reason"])
 
@@ -89,38 +114,40 @@ class Evaluation(Mapping[str, Estimate]):
         -------
         str
             Pairs in all and per user, and the time they took.
+
+        Examples
+        --------
+        >>> scorer = tr.scoring.Dense(np.random.default_rng(0).random((50, 400)))
+        >>> test = (np.arange(50), np.arange(50))
+        >>> result = tr.evaluate(scorer, test, "fixed(num_negatives=19)", metrics="auc")
+        >>> result.cost_line[:39]
+        '1,000 pairs scored (20.0 per user) in 0'
         """
         return (
             f"{self.cost:,} pairs scored ({self.pairs_per_user:,.1f} per user) in "
             f"{self.seconds:.1f} s"
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything but the counts as plain data, ready for JSON.
+    def rows(self) -> list[dict[str, Any]]:
+        return self.estimates.rows()
 
-        Returns
-        -------
-        dict
-            ``protocol``, ``cost``, ``pairs_per_user``, ``seconds`` and ``results``, one dict per
-            metric.
-        """
+    def to_dict(self) -> dict[str, Any]:
         return {
             "protocol": dict(self.protocol),
             "cost": self.cost,
             "pairs_per_user": self.pairs_per_user,
             "seconds": self.seconds,
-            "results": self.estimates.to_dict(),
+            **self.estimates.to_dict(),
         }
 
-    def to_pandas(self) -> Any:
-        """The estimates as a table.
+    def _headline(self) -> str:
+        return self.reason
 
-        Returns
-        -------
-        pandas.DataFrame
-            One row per metric.
-        """
-        return self.estimates.to_pandas()
+    def _remarks(self) -> list[str]:
+        return [*self.estimates._remarks(), self.cost_line]
+
+    def _shown(self) -> Sequence[Mapping[str, str]]:
+        return self.estimates._shown()
 
     def save(self, path: Any) -> None:
         """Write the counts to Parquet with the protocol card in its metadata.
@@ -129,6 +156,17 @@ class Evaluation(Mapping[str, Estimate]):
         ----------
         path : str or path
             A file name that ends in ``.parquet``; `read_protocol` reads the card again.
+
+        Examples
+        --------
+        >>> scorer = tr.scoring.Dense(np.random.default_rng(0).random((50, 400)))
+        >>> test = (np.arange(50), np.arange(50))
+        >>> result = tr.evaluate(scorer, test, "fixed(num_negatives=19)", metrics="auc")
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result.save(f"{folder}/counts.parquet")
+        ...     tr.RankCounts.load(f"{folder}/counts.parquet").n_users
+        50.0
         """
         self.counts.save(path, notes={_PROTOCOL_KEY: json.dumps(dict(self.protocol)).encode()})
 

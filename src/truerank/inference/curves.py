@@ -18,15 +18,30 @@ from truerank.inference.estimates import DEFAULT_ESTIMATOR, Estimates, estimate
 from truerank.metrics import Metric, MetricLike
 from truerank.outcomes.counts import RankCounts
 
-LARGEST = 200  # K of curves unless said
+LARGEST = 200  # K of curves unless stated
 _STEP = 1.3  # between the K at which intervals are found, and between cells of ranks
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A metric at cut-offs ``k``; all arrays are of shape (n_cuts,).
+    """A metric at many cut-offs; arrays are of shape (n_cuts,).
 
-    ``low``, ``high`` and ``total_error`` are None without intervals.
+    Attributes
+    ----------
+    metric : str
+        The metric without a cut-off.
+    k : array of int
+        The cut-offs.
+    value : array
+        The metric on the whole catalogue.
+    naive : array
+        The metric of the sampled ranks as they are.
+    low, high : array or None
+        Ends of the intervals; None without intervals.
+    total_error : array or None
+        Root mean squared errors.
+    resolvable : array of bool or None
+        Whether the sample settles the metric at each K.
     """
 
     metric: str
@@ -39,9 +54,17 @@ class Curve:
     resolvable: npt.NDArray[np.bool_] | None = None
 
     def resolved_from(self, error: float = 0.05) -> int | None:
-        """The smallest K from which on the total error is within ``error`` of the value.
+        """The smallest K from which on the metric is known within an error.
 
-        None if the last is not, or without intervals.
+        Parameters
+        ----------
+        error : float, default 0.05
+            Relative root mean squared error.
+
+        Returns
+        -------
+        int or None
+            None if the metric is not known at the last K, or without intervals.
         """
         if self.total_error is None:
             return None
@@ -52,10 +75,18 @@ class Curve:
 
 @dataclass(frozen=True)
 class RankCurve:
-    """The distribution of global ranks in cells: ranks ``upto[i-1]`` + 1 to ``upto[i]``.
+    """The distribution of global ranks in cells; arrays are of shape (n_cells,).
 
-    ``mass`` is the share of users in a cell, ``cdf`` that of all up to its end; arrays of shape
-    (n_cells,). Ends of intervals are None without them.
+    Attributes
+    ----------
+    upto : array of int
+        The last rank of each cell, which begins after the one before.
+    mass : array
+        The share of users in each cell.
+    cdf : array
+        The share of users up to the end of each cell.
+    mass_low, mass_high, cdf_low, cdf_high : array or None
+        Ends of the intervals; None without intervals.
     """
 
     upto: IntArray
@@ -68,29 +99,65 @@ class RankCurve:
 
     @property
     def above(self) -> IntArray:
-        """The last rank before each cell."""
+        """The last rank before each cell.
+
+        Returns
+        -------
+        array of int
+            Shape (n_cells,).
+        """
         return np.concatenate([[0], self.upto[:-1]])
 
     @property
     def width(self) -> IntArray:
-        """Ranks in each cell."""
+        """The number of ranks in each cell.
+
+        Returns
+        -------
+        array of int
+            Shape (n_cells,).
+        """
         return self.upto - self.above
 
     @property
     def middle(self) -> FloatArray:
-        """The geometric mean of the first and the last rank of each cell."""
+        """The geometric mean of the first and the last rank of each cell.
+
+        Returns
+        -------
+        array
+            Shape (n_cells,).
+        """
         return np.asarray(np.sqrt((self.above + 1.0) * self.upto))
 
     def density(self, mass: FloatArray | None) -> FloatArray | None:
-        """Masses of the cells (or ends of their intervals) per rank; None stays None."""
+        """Masses per rank.
+
+        Parameters
+        ----------
+        mass : array or None
+            Masses of the cells, or ends of their intervals.
+
+        Returns
+        -------
+        array or None
+            Masses over the width of the cells; None stays None.
+        """
         return None if mass is None else np.asarray(mass / self.width)
 
 
 @dataclass(frozen=True)
 class Curves(Mapping[str, Curve]):
-    """Curves by the name of the metric; the distribution of ranks; single metrics beside them.
+    """Curves by the name of the metric.
 
-    ``ranks`` is None for estimators without a distribution or if not asked for.
+    Attributes
+    ----------
+    by_name : dict of str to Curve
+        The curves.
+    ranks : RankCurve or None
+        The distribution of ranks; None for estimators without one, or if not asked for.
+    points : Estimates
+        Single metrics beside them.
     """
 
     by_name: Mapping[str, Curve]
@@ -115,7 +182,7 @@ def curves(
     ranks: bool = False,
     also: Iterable[MetricLike] = (),
 ) -> Curves:
-    """Metrics at K = 1 to ``largest``, by the estimator, counts and options of ``estimates``.
+    """Metrics at every K, by the estimator, counts and options of estimates.
 
     All come from one fit and all intervals from one set of redrawn evaluations. Intervals are found
     at those K of ``also`` and at K that grow by 30 %; their distance from the value is read between
@@ -123,14 +190,28 @@ def curves(
 
     Parameters
     ----------
-    names
+    estimates : Estimates
+        What was estimated.
+    names : str, Metric or list of these
         Metrics without a cut-off, such as ``"recall"``.
-    largest
+    largest : int, default 200
         The largest K; no more than the largest pool is looked at.
-    ranks
+    ranks : bool, default False
         Whether to find the distribution of global ranks, too.
-    also
+    also : iterable of str or Metric
         Single metrics to find beside them, in ``points``.
+
+    Returns
+    -------
+    Curves
+        The curves by the name of the metric.
+
+    Examples
+    --------
+    >>> from truerank.inference.curves import curves
+    >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+    >>> curves(tr.estimate(counts), "recall", largest=5)["recall"].value.tolist()
+    [0.25, 0.5, 0.5, 0.75, 0.75]
     """
     return curves_of(
         estimates.counts,
@@ -153,7 +234,30 @@ def curves_of(
     also: Iterable[MetricLike] = (),
     **options: Any,
 ) -> Curves:
-    """`curves` of counts that were not estimated yet; options as in `estimate`."""
+    """Metrics at every K, of counts that were not estimated yet.
+
+    Parameters
+    ----------
+    counts : RankCounts
+        The sample.
+    names : str, Metric or list of these
+        As in `curves`.
+    estimator : str or Estimator, default "smooth"
+        As in `truerank.estimate`.
+    largest : int, default 200
+        As in `curves`.
+    ranks : bool, default False
+        As in `curves`.
+    also : iterable of str or Metric
+        As in `curves`.
+    **options
+        As in `truerank.estimate`.
+
+    Returns
+    -------
+    Curves
+        The curves by the name of the metric.
+    """
     chosen = estimators.get(estimator)
     last = int(min(_checks.integer(largest, "largest", low=1), counts.n_items.max()))
     cuts = np.arange(1, last + 1)
@@ -183,13 +287,53 @@ def curves_of(
 
 
 def curve(estimates: Estimates, name: MetricLike = "recall", *, largest: int = LARGEST) -> Curve:
-    """One metric at K = 1 to ``largest``; see `curves`."""
+    """One metric at every K.
+
+    Parameters
+    ----------
+    estimates : Estimates
+        What was estimated.
+    name : str or Metric, default "recall"
+        A metric without a cut-off.
+    largest : int, default 200
+        The largest K.
+
+    Returns
+    -------
+    Curve
+        The metric at K = 1 to ``largest``.
+
+    Examples
+    --------
+    >>> from truerank.inference.curves import curve
+    >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+    >>> curve(tr.estimate(counts), largest=3).k.tolist()
+    [1, 2, 3]
+    """
     (found,) = curves(estimates, name, largest=largest).values()
     return found
 
 
 def rank_curve(estimates: Estimates) -> RankCurve:
-    """The distribution of global ranks with intervals, in cells of growing width."""
+    """The distribution of global ranks with intervals, in cells of growing width.
+
+    Parameters
+    ----------
+    estimates : Estimates
+        What was estimated.
+
+    Returns
+    -------
+    RankCurve
+        Shares of users by cell.
+
+    Examples
+    --------
+    >>> from truerank.inference.curves import rank_curve
+    >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+    >>> rank_curve(tr.estimate(counts)).cdf.tolist()[-1]
+    1.0
+    """
     found = curves(estimates, "recall", largest=1, ranks=True).ranks
     if found is None:
         raise InputError(f"estimator {estimates.estimator.name!r} has no distribution of ranks")
@@ -198,7 +342,21 @@ def rank_curve(estimates: Estimates) -> RankCurve:
 
 @dataclass(frozen=True)
 class MappedCurve:
-    """Sampled recall@k, and the global cut-off f(k) that it stands for; shape (sample_size,)."""
+    """Sampled recall, with the global cut-off that each k stands for.
+
+    Attributes
+    ----------
+    mapping : str
+        The mapping f.
+    sample_size : int
+        Items a target was ranked among, itself included.
+    k : array of int
+        Sampled cut-offs, 1 to ``sample_size``.
+    global_k : array
+        f(k).
+    recall : array
+        Sampled recall at each k.
+    """
 
     mapping: str
     sample_size: int
@@ -210,8 +368,24 @@ class MappedCurve:
 def mapped_curve(counts: RankCounts, name: str = "beta(0.5)") -> MappedCurve | None:
     """The sampled recall curve with each k taken to f(k), for the mean pool.
 
-    Of adaptive samples, that of the first size, with which all users began. None where there is no
-    one size that all users have, or where samples are the whole pools.
+    Parameters
+    ----------
+    counts : RankCounts
+        The sample. Of adaptive ones the first size counts, with which all users began.
+    name : str, default "beta(0.5)"
+        The mapping f.
+
+    Returns
+    -------
+    MappedCurve or None
+        None where there is no one size that all users have, or where samples are the whole pools.
+
+    Examples
+    --------
+    >>> from truerank.inference.curves import mapped_curve
+    >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9], n_items=500, num_negatives=19)
+    >>> mapped_curve(counts, "linear").recall.tolist()[:4]
+    [0.25, 0.5, 0.5, 0.75]
     """
     first = counts.first_samples()
     if first is None or first.is_exact.any() or np.unique(first.sample_size).size > 1:
@@ -220,7 +394,8 @@ def mapped_curve(counts: RankCounts, name: str = "beta(0.5)") -> MappedCurve | N
     k = np.arange(1, size + 1)
     pool = round(float(first.weight @ first.n_items) / first.total_weight)
     f = mapping.get(name, first)(k, n_items=pool, sample_size=size)
-    found = estimate(first, "recall", k=k.tolist(), estimator="naive", confidence=None)
+    wanted = [Metric("recall", cut) for cut in k.tolist()]
+    found = estimate(first, wanted, estimator="naive", confidence=None)
     recall = np.array([found[f"recall@{cut}"].value for cut in k])
     return MappedCurve(name, size, k, np.asarray(f, dtype=np.float64), recall)
 

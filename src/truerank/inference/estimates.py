@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,21 +11,22 @@ import numpy as np
 
 from truerank import estimators
 from truerank import metrics as metrics_module
-from truerank._types import Scope
+from truerank._types import PlugIn, Scope, SupportName
 from truerank.errors import InputError
 from truerank.estimators import Estimator, Fit, Posterior
 from truerank.estimators.support import RankDistribution, Support
-from truerank.inference.intervals.error_law import Fitted, error_law
+from truerank.inference import columns
+from truerank.inference.intervals.fitting import Fitted
 from truerank.inference.intervals.interval import (
     Interval,
     check_confidence,
     check_population_size,
     check_scope,
     intervals,
-    reference_of,
 )
 from truerank.inference.planning.resolution import resolution
-from truerank.inference.planning.verdict import not_resolved
+from truerank.inference.result import Result, plain
+from truerank.inference.verdicts import ERROR, Settled, not_resolved, settled
 from truerank.metrics import Metric, MetricLike
 from truerank.outcomes.counts import RankCounts
 from truerank.progress import Progress
@@ -39,11 +39,27 @@ DEFAULT_ESTIMATOR = "smooth"
 class Estimate:
     """The estimate of one metric.
 
-    ``naive`` is the same metric on the sampled ranks themselves. ``out_of_range`` says that the
-    value, as computed, lies outside what the metric can be: linear estimators may stray.
+    Its interval is found when it is first asked for, those of all metrics at once. Without a
+    ``confidence``, all that belongs to the interval is None.
 
-    Its interval is found when it is first asked for, that of all metrics at once; it is None where
-    ``confidence`` was None.
+    Attributes
+    ----------
+    metric : str
+        The metric: ``recall@10``.
+    value : float
+        Its estimate for the whole catalogue.
+    naive : float
+        The same metric of the sampled ranks as they are, uncorrected.
+    out_of_range : bool
+        Whether the value as computed lies outside what the metric can be: linear estimators may
+        stray.
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9] * 50, n_items=500, num_negatives=19)
+    >>> found = tr.estimate(counts, "recall@50")["recall@50"]
+    >>> found.low < found.value < found.high < found.naive
+    True
     """
 
     metric: str
@@ -54,33 +70,70 @@ class Estimate:
 
     @property
     def low(self) -> float | None:
-        """Lower end of the interval."""
+        """Lower end of the interval.
+
+        Returns
+        -------
+        float or None
+            In units of the metric.
+        """
         return None if self._interval is None else self._interval.low
 
     @property
     def high(self) -> float | None:
-        """Upper end of the interval."""
+        """Upper end of the interval.
+
+        Returns
+        -------
+        float or None
+            In units of the metric.
+        """
         return None if self._interval is None else self._interval.high
 
     @property
     def std_error(self) -> float | None:
-        """Standard error of the value, for the scope asked for."""
+        """Standard error of the value, for the scope asked for.
+
+        Returns
+        -------
+        float or None
+            In units of the metric.
+        """
         return None if self._interval is None else self._interval.std_error
 
     @property
-    def resolvable(self) -> bool | None:
-        """Whether the sample itself decides the value.
+    def total_error(self) -> float | None:
+        """Root mean squared error: the standard error, bias and what the estimator assumes.
 
-        False where much of the error comes from bias and from what the estimator assumes, which the
-        interval does not show, and ``total_error`` is not small: a larger or an adaptive sample is
-        called for.
+        Returns
+        -------
+        float or None
+            In units of the metric; divided by the value it is what ``error=`` means everywhere.
+        """
+        return None if self._interval is None else self._interval.total_error
+
+    @property
+    def resolvable(self) -> bool | None:
+        """Whether the sample itself settles the value.
+
+        Returns
+        -------
+        bool or None
+            False where much of the error comes from bias and assumptions, which the interval does
+            not show, and the total error is not small: `verdict` says what to do.
         """
         return None if self._interval is None else self._interval.resolvable
 
     @property
-    def total_error(self) -> float | None:
-        """Root mean squared error as far as it is known: the standard error and what it hides."""
-        return None if self._interval is None else self._interval.total_error
+    def verdict(self) -> str | None:
+        """What is wrong with a value that is not resolved, and what to do.
+
+        Returns
+        -------
+        str or None
+            Three sentences; None if the sample settles the value.
+        """
+        return None if self._intervals is None else self._intervals.verdict([self])
 
     @property
     def _interval(self) -> Interval | None:
@@ -92,57 +145,70 @@ class Estimate:
 
 @dataclass(frozen=True)
 class _Intervals:
-    """All that intervals need, until someone asks for one.
+    """All that intervals need, until someone asks for one; ``asked`` is what is wanted of them."""
 
-    ``options`` are those of the law of errors, ``asked`` what is wanted of the intervals.
-    """
-
-    counts: RankCounts
-    fit: Fit
-    estimator: Estimator
-    metrics: tuple[Metric, ...]
-    options: Mapping[str, Any]
+    fitted: Fitted
     asked: Mapping[str, Any]
-
-    @cached_property
-    def fitted(self) -> Fitted:
-        reference = reference_of(self.counts, self.fit, self.metrics, self.options["support"])
-        law = error_law(
-            self.counts, self.fit, reference, self.estimator, self.metrics, **self.options
-        )
-        return Fitted(self.fit, law, self.metrics)
+    _settled: dict[float, list[Settled]] = field(default_factory=dict, compare=False)
 
     @cached_property
     def found(self) -> dict[str, Interval]:
-        per_user = self.counts.total_weight / self.counts.n_users
-        law, n_users = self.fitted.law, self.counts.n_users
-        found = intervals(self.fit, law, self.metrics, n_users, **self.asked)
+        fitted, counts = self.fitted, self.fitted.counts
+        per_user = counts.total_weight / counts.n_users
+        ends = intervals(fitted.fit, fitted.law, fitted.metrics, counts.n_users, **self.asked)
         return {
             metric.key: interval.scaled(per_user)
-            for metric, interval in zip(self.metrics, found, strict=True)
+            for metric, interval in zip(fitted.metrics, ends, strict=True)
         }
 
+    def verdict(self, results: Iterable[Estimate], error: float = ERROR) -> str | None:
+        """On those of the results that are not resolved."""
+        open_ = [one for one in results if one.resolvable is False]
+        if not open_:
+            return None
+        own = self.fitted.fit.posterior is not None
+        names = {one.metric.partition("@")[0] for one in open_}
+        known = [one for one in self.settled_by(error) if one.name in names] if own else []
+        other = None if own else DEFAULT_ESTIMATOR
+        return not_resolved(open_, self.fitted.counts, known, error=error, other=other)
 
-@dataclass(frozen=True)
-class Estimates(Mapping[str, Estimate]):
+    def settled_by(self, error: float) -> list[Settled]:
+        """For all metrics at once, and once."""
+        if error not in self._settled:
+            self._settled[error] = settled(self.fitted, self.fitted.metrics, error=error)
+        return self._settled[error]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimates(Result, Mapping[str, Estimate]):
     """Estimates by metric: ``est["recall@10"].value`` (aliases such as ``hr@10`` work too).
 
-    ``distribution`` is the estimated distribution of global ranks (``.cdf``, ``.pmf``), or None
-    for estimators that have none. ``converged`` and ``n_iter`` are None where the estimator is a
-    closed form; ``converged`` is None too for an EM stopped after a fixed number of steps.
-    ``posterior`` is the fitted posterior over rank distributions (smooth), else None.
-    ``options`` are those that `estimate` was given: ``confidence``, ``scope``, ``seed``, ...
+    Attributes
+    ----------
+    estimator : Estimator
+        The estimator that made them.
+    results : mapping of str to Estimate
+        The estimates by the name of the metric.
+    counts : RankCounts
+        The sampled ranks behind them.
+    fit : Fit
+        What the estimator found.
+    options : mapping
+        The options that `truerank.estimate` was given: ``confidence``, ``scope``, ``seed``, ...
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+    >>> est = tr.estimate(counts, ["recall@5", "ndcg@5"])
+    >>> list(est), est["hr@5"].value
+    (['recall@5', 'ndcg@5'], 0.75)
     """
 
     estimator: Estimator
     results: Mapping[str, Estimate]
-    distribution: RankDistribution | None
-    converged: bool | None
-    n_iter: int | None
-    details: Mapping[str, float]
     counts: RankCounts
-    posterior: Posterior | None = None
-    options: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    fit: Fit
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def __getitem__(self, metric: MetricLike) -> Estimate:
         key = metrics_module.key(metric)
@@ -156,122 +222,264 @@ class Estimates(Mapping[str, Estimate]):
     def __len__(self) -> int:
         return len(self.results)
 
+    @property
+    def distribution(self) -> RankDistribution | None:
+        """The estimated distribution of global ranks.
+
+        Returns
+        -------
+        RankDistribution or None
+            With ``.cdf([1, 10])`` and ``.pmf([1, 10])``; None for estimators that have none.
+        """
+        return self.fit.distribution
+
+    @property
+    def posterior(self) -> Posterior | None:
+        """The posterior over rank distributions.
+
+        Returns
+        -------
+        Posterior or None
+            Of the estimator smooth; None for others.
+        """
+        return self.fit.posterior
+
+    @property
+    def converged(self) -> bool | None:
+        """Whether the fit converged.
+
+        Returns
+        -------
+        bool or None
+            None for closed forms, and for an EM that stops after a fixed number of steps.
+        """
+        return self.fit.converged
+
+    @property
+    def n_iter(self) -> int | None:
+        """Iterations of the fit.
+
+        Returns
+        -------
+        int or None
+            None for closed forms.
+        """
+        return self.fit.n_iter
+
+    @property
+    def details(self) -> Mapping[str, float]:
+        """What else the estimator tells of its fit.
+
+        Returns
+        -------
+        mapping of str to float
+            By name, such as the smoothing that was chosen.
+        """
+        return self.fit.details
+
+    @property
+    def fitted(self) -> Fitted | None:
+        """The fit with the law of its errors, as `truerank.compare` uses it.
+
+        Returns
+        -------
+        Fitted or None
+            None without intervals.
+        """
+        return None if self._later is None else self._later.fitted
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """What is wrong with each metric that is not resolved, and what to do.
+
+        Returns
+        -------
+        dict of str to str
+            Sentences by metric; empty if the sample settles all of them.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+        >>> tr.estimate(counts, "recall@5").verdicts
+        {}
+        """
+        said = {key: one.verdict for key, one in self.results.items()}
+        return {key: text for key, text in said.items() if text is not None}
+
+    def verdict(self, metric: MetricLike | None = None, *, error: float = ERROR) -> str | None:
+        """What is wrong with metrics that are not resolved, and what to do.
+
+        It costs no fit and no simulation; ``truerank.plan(like=est, metric=...)`` simulates
+        samples that would settle a metric.
+
+        Parameters
+        ----------
+        metric : str or Metric, optional
+            One metric; all of them if not given.
+        error : float, default 0.05
+            Relative root mean squared error within which a metric counts as known.
+
+        Returns
+        -------
+        str or None
+            Three sentences; None if the sample settles the metric, or without intervals.
+
+        Examples
+        --------
+        >>> ranks = [1, 1, 1, 2, 1, 1, 3, 1] * 20
+        >>> counts = tr.RankCounts.from_ranks(ranks, n_items=5000, num_negatives=9)
+        >>> print(tr.estimate(counts, "recall@1").verdict())  # doctest: +ELLIPSIS
+        recall@1 is not resolved: 9 negatives out of 5,000 items are too few to settle it, ...
+        """
+        results = list(self.results.values()) if metric is None else [self[metric]]
+        return None if self._later is None else self._later.verdict(results, error)
+
     def resolution(
         self,
-        error: float = 0.05,
+        error: float = ERROR,
         metric: MetricLike = "recall",
         *,
         seed: int = 0,
         progress: Progress = None,
     ) -> int | None:
-        """The smallest K at which this sample knows the metric to ``error`` of its value.
+        """The smallest K at which this sample knows a metric within an error.
 
-        The error is the root mean squared one for these users, with bias and what the estimator
-        assumes in it. All larger K are resolved too; None if the largest is not.
+        Parameters
+        ----------
+        error : float, default 0.05
+            Relative root mean squared error for these users, with bias and what the estimator
+            assumes in it.
+        metric : str or Metric, default "recall"
+            The metric; a cut-off that it has is left out.
+        seed : int, default 0
+            Seed of the redrawn evaluations.
+        progress : callable or bool, optional
+            As in `truerank.estimate`.
+
+        Returns
+        -------
+        int or None
+            This K and all larger ones are known within the error; None if the largest is not.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+        >>> tr.estimate(counts).resolution(error=0.01)
+        1
         """
         return resolution(self.counts, self.estimator, metric, error, seed=seed, progress=progress)
 
-    @property
-    def fitted(self) -> Fitted | None:
-        """The fit and the law of its errors, as `compare_all` can use them; None without intervals.
-
-        Found with the intervals, when first asked for.
-        """
-        known = (one._intervals for one in self.results.values())
-        return next((later.fitted for later in known if later is not None), None)
-
     def with_intervals_of(self, metrics: MetricLike | Iterable[MetricLike]) -> Estimates:
-        """The same, but with intervals of these metrics alone: they take less time to find."""
+        """The same estimates with intervals of some metrics alone: they take less time to find.
+
+        Parameters
+        ----------
+        metrics : str, Metric or list of these
+            Metrics that were estimated.
+
+        Returns
+        -------
+        Estimates
+            The others have no intervals.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+        >>> some = tr.estimate(counts, ["recall@5", "auc"]).with_intervals_of("auc")
+        >>> some["recall@5"].low is None, some["auc"].low is None
+        (True, False)
+        """
         if isinstance(metrics, (str, Metric)):
             metrics = [metrics]
         keys = {self[metric].metric for metric in metrics}
-        known = (one._intervals for one in self.results.values())
-        later = next((one for one in known if one is not None), None)
+        later = self._later
         if later is not None:
-            fewer = tuple(metric for metric in later.metrics if metric.key in keys)
-            later = replace(later, metrics=fewer)
+            fitted = later.fitted
+            some = fitted.on([metric for metric in fitted.metrics if metric.key in keys])
+            later = _Intervals(some, later.asked)
         results = {
             key: replace(one, _intervals=later if key in keys else None)
             for key, one in self.results.items()
         }
         return replace(self, results=results)
 
-    def verdict(self, metric: MetricLike, *, error: float = 0.05) -> str | None:
-        """What is wrong with a metric that is not resolved, and what would resolve it.
+    def again(self, metrics: MetricLike | Iterable[MetricLike], **changes: Any) -> Estimates:
+        """Other metrics of the same counts by the same estimator.
 
-        A sentence, or None for one that is resolved (or was estimated without intervals).
+        Parameters
+        ----------
+        metrics : str, Metric or list of these
+            What to estimate, as in `truerank.estimate`.
+        **changes
+            Options of `truerank.estimate` that differ; the others are as before.
+
+        Returns
+        -------
+        Estimates
+            The estimates.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+        >>> list(tr.estimate(counts, "recall@5").again("ndcg@1,5", confidence=0.9))
+        ['ndcg@1', 'ndcg@5']
         """
-        found = self[metric]
-        if found._intervals is None or found.resolvable:
-            return None
-        wanted = next(m for m in found._intervals.metrics if m.key == found.metric)
-        return not_resolved(self.counts, wanted, self.estimator, error=error)
-
-    def again(
-        self,
-        metrics: MetricLike | Iterable[MetricLike],
-        *,
-        k: int | Iterable[int] | None = None,
-        **changes: Any,
-    ) -> Estimates:
-        """Other metrics of the same counts by the same estimator, options as before or changed."""
         options = {**self.options, **changes}
-        return estimate(self.counts, metrics, k=k, estimator=self.estimator, **options)
+        return estimate(self.counts, metrics, estimator=self.estimator, **options)
 
-    def report(self, path: Any, *, name: str = "model", **options: Any) -> None:
-        """Write an HTML report on this model; options as in :func:`truerank.report.write`."""
-        write_report({name: self}, path, **options)
+    def rows(self) -> list[dict[str, Any]]:
+        name = estimators.describe(self.estimator)
+        return [columns.row(one.metric, name, one) for one in self.results.values()]
 
-    def to_dict(self) -> list[dict[str, Any]]:
-        """One plain dict a metric, ready for JSON."""
+    def to_dict(self) -> dict[str, Any]:
+        content = {
+            "estimator": estimators.describe(self.estimator),
+            "confidence": self.options.get("confidence"),
+            "scope": self.options.get("scope"),
+            "converged": self.converged,
+            "results": self.rows(),
+        }
+        return {name: plain(value) for name, value in content.items()}
+
+    @property
+    def _later(self) -> _Intervals | None:
+        known = (one._intervals for one in self.results.values())
+        return next((later for later in known if later is not None), None)
+
+    def _shown(self) -> list[dict[str, str]]:
         return [
-            {
-                "metric": result.metric,
-                "estimator": estimators.describe(self.estimator),
-                "value": result.value,
-                "naive": result.naive,
-                "out_of_range": result.out_of_range,
-                "low": result.low,
-                "high": result.high,
-                "std_error": result.std_error,
-                "total_error": result.total_error,
-                "resolvable": result.resolvable,
-            }
-            for result in self.results.values()
+            {"metric": one.metric, **{c.heading: c.text(one, 4) for c in columns.SHOWN}}
+            for one in self.results.values()
         ]
 
-    def to_pandas(self) -> Any:
-        """A pandas DataFrame, one row a metric."""
-        import pandas as pd
+    def _headline(self) -> str:
+        return f"Estimates by {estimators.describe(self.estimator)} from {self.counts!r}"
 
-        return pd.DataFrame(self.to_dict())
+    def _remarks(self) -> list[str]:
+        verdict = self.verdict()
+        return [] if verdict is None else [verdict]
 
     def __repr__(self) -> str:
-        lines = [f"Estimates by {estimators.describe(self.estimator)} from {self.counts!r}"]
-        for result in self.results.values():
-            flag = "  out of range" if result.out_of_range else ""
-            interval = ""
-            if result.low is not None:
-                interval = f" [{result.low:.5f}, {result.high:.5f}]"
-                flag += "" if result.resolvable else "  not resolved"
+        lines = [self._headline()]
+        for one in self.results.values():
+            interval = f" {columns.interval(one, 5)}" if one.low is not None else ""
             lines.append(
-                f"  {result.metric:<14} {result.value:.5f}{interval}   "
-                f"(naive {result.naive:.5f}){flag}"
+                f"  {one.metric:<14} {one.value:.5f}{interval}{columns.marks(one)}   "
+                f"(naive {one.naive:.5f})"
             )
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._remarks()])
 
 
 def estimate(
     counts: RankCounts,
     metrics: MetricLike | Iterable[MetricLike] = DEFAULT_METRICS,
     *,
-    k: int | Iterable[int] | None = None,
     estimator: str | Estimator = DEFAULT_ESTIMATOR,
     confidence: float | None = 0.95,
     scope: Scope = "these-users",
     population_size: float | None = None,
-    support: str | Support = "auto",
-    plug_in: str = "plain",
+    support: SupportName | Support = "auto",
+    plug_in: PlugIn = "plain",
     clip: bool = False,
     seed: int = 0,
     progress: Progress = None,
@@ -280,35 +488,54 @@ def estimate(
 
     Parameters
     ----------
-    counts
-        The sampled ranks, as :class:`~truerank.RankCounts`.
-    metrics
+    counts : RankCounts
+        The sampled ranks.
+    metrics : str, Metric or list of these
         ``"recall@10"``, ``"ndcg@1,5,10"``, ``"ap"``, ``"auc"``, ... or
         :class:`~truerank.metrics.Metric` objects.
-    k
-        Cut-off(s) for the metrics named without one.
-    estimator
+    estimator : str or Estimator, default "smooth"
         By name (``"smooth"``, ``"bv(gamma=0.1)"``, ...) or an object of ``truerank.estimators``.
-    confidence
-        Of the intervals: ``est["recall@10"].low`` and ``.high``. They are found when first asked
-        for, so that values alone cost nothing more. None: no intervals.
-    scope
-        Whom intervals are for. ``"these-users"``: the metric that an exact evaluation of the same
+    confidence : float or None, default 0.95
+        Confidence of the intervals ``est["recall@10"].low`` and ``.high``. They are found when
+        first asked for, so that values alone cost nothing more. None: no intervals.
+    scope : {"these-users", "population"}
+        Whom the answer is for. ``"these-users"``: the metric that an exact evaluation of the same
         users would give, so that only the sampled negatives are random. ``"population"``: the
-        metric of all users that these are a sample of; wider.
-    population_size
+        metric of all users that these are a sample of, whose intervals are wider.
+    population_size : float, optional
         The number of all those users, where it is known: a sample of most of them says more.
-    support
+    support : {"auto", "full"} or Support
         ``"auto"`` fits on a compressed grid of global ranks, ``"full"`` on every rank.
-    plug_in
+    plug_in : {"plain", "posterior"}
         ``"plain"``: the metric of the estimated distribution, as published. ``"posterior"``: the
         mean over outcomes of E[gain | outcome], which is exact wherever the rank was. For
         estimators with a distribution; metrics whose gain depends on the pool (auc) always take
         the second when pools differ, and smooth always does.
-    clip
-        Pull values that strayed back into the metric's range (they stay flagged).
-    seed, progress
-        Of the simulations behind intervals, and whether a bar is shown should they take long.
+    clip : bool, default False
+        Whether to pull values that strayed back into the metric's range (they stay flagged).
+    seed : int, default 0
+        Seed of the simulations behind intervals.
+    progress : callable or bool, optional
+        None shows a bar on a terminal if simulations take long, False nothing; a function is
+        called with (steps done, steps in all).
+
+    Returns
+    -------
+    Estimates
+        ``est["recall@10"].value``, ``.low``, ``.high``, ``.resolvable``, ``.naive``.
+
+    Examples
+    --------
+    Ranks among 99 sampled negatives, of 3,706 items:
+
+    >>> rng = np.random.default_rng(0)
+    >>> ranks = 1 + rng.binomial(99, rng.beta(0.4, 4.0, size=2000))
+    >>> counts = tr.RankCounts.from_ranks(ranks, n_items=3706, num_negatives=99, replacement=True)
+    >>> est = tr.estimate(counts, ["recall@100", "auc"])
+    >>> print(f"{est['recall@100'].value:.2f}, not {est['recall@100'].naive:.2f}")
+    0.40, not 1.00
+    >>> est["recall@100"].resolvable
+    True
     """
     if not isinstance(counts, RankCounts):
         raise InputError(
@@ -326,32 +553,17 @@ def estimate(
     }
     asked = _interval_options(counts, confidence, scope, population_size)
     chosen = estimators.get(estimator)
-    wanted = metrics_module.parse(metrics, k=k)
+    wanted = metrics_module.parse(metrics)
     estimators.check(wanted, chosen, counts, plug_in)
-    outcomes = counts.pooled()
-    fit = chosen.fit(outcomes, metrics=wanted, support=support, plug_in=plug_in)
-    naive = estimators.Naive().fit(outcomes, metrics=wanted, support=support, plug_in="plain")
-    later = None
-    if asked is not None:
-        options = {"support": support, "plug_in": plug_in, "seed": seed, "progress": progress}
-        later = _Intervals(counts, fit, chosen, wanted, options, asked)
-    results = {m.key: _result(m, fit, naive, counts, later, clip=clip) for m in wanted}
-    return Estimates(
-        chosen,
-        results,
-        fit.distribution,
-        fit.converged,
-        fit.n_iter,
-        fit.details,
-        counts,
-        fit.posterior,
-        given,
+    fitted = Fitted.of(
+        counts, chosen, wanted, support=support, plug_in=plug_in, seed=seed, progress=progress
     )
-
-
-def write_report(models: Mapping[str, Any], path: Any, **options: Any) -> None:
-    """Hand results to the report, which is a shell above them: found by name when it is wanted."""
-    importlib.import_module("truerank.report").write(models, path, **options)
+    naive = estimators.Naive().fit(
+        counts.pooled(), metrics=wanted, support=support, plug_in="plain"
+    )
+    later = None if asked is None else _Intervals(fitted, asked)
+    results = {m.key: _result(m, fitted.fit, naive, counts, later, clip=clip) for m in wanted}
+    return Estimates(chosen, results, counts, fitted.fit, given)
 
 
 def _interval_options(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from truerank._types import Scope
 from truerank.errors import InputError
 from truerank.estimators import Estimator
 from truerank.evaluation.auditing import Audit
@@ -21,7 +22,24 @@ __all__ = ["render", "write"]
 
 
 def write(models: Any, path: Any, **options: Any) -> None:
-    """Write a report on one or several models to an HTML file; options as in `render`."""
+    """Write a report on one or several models to an HTML file.
+
+    Parameters
+    ----------
+    models : dict, PairedCounts, table or file
+        As in `render`: ``{"EASE": result}``.
+    path : str or path
+        A file name that ends in ``.html``.
+    **options
+        As in `render`.
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+    >>> tr.report.write({"EASE": tr.estimate(counts, "recall@5")}, "report.html")
+    >>> open("report.html", encoding="utf-8").read(15)
+    '<!DOCTYPE html>'
+    """
     if not str(path).lower().endswith((".html", ".htm")):
         raise InputError(f"path is {path}; give it the ending .html")
     with tables.replacing(path) as there:
@@ -33,10 +51,9 @@ def render(
     *,
     title: str = "Evaluation report",
     metrics: MetricLike | Iterable[MetricLike] | None = None,
-    k: int | Iterable[int] | None = None,
     estimator: str | Estimator | None = None,
     confidence: float | None = None,
-    scope: str | None = None,
+    scope: Scope | None = None,
     population_size: float | None = None,
     unpaired: bool = False,
     audit: Audit | None = None,
@@ -48,25 +65,49 @@ def render(
 
     Parameters
     ----------
-    models
-        Name -> what `evaluate` or `estimate` gave, RankCounts, or a table or file of ranks or
-        saved counts, as in :func:`truerank.compare`; one model is enough. Or PairedCounts, or one
-        table or file with a column ``model``.
-    metrics, k
-        The verdict is on the first of them. Unsaid: those of the first result given, or the usual.
-    estimator, confidence, scope, population_size, seed
-        As in :func:`truerank.estimate`; unsaid, as in the first result given.
-    unpaired
-        As in :func:`truerank.compare`.
-    audit
-        Findings of :func:`truerank.audit` to show beside those about the ranks themselves.
-    table_options
+    models : dict, PairedCounts, table or file
+        Name -> what `truerank.evaluate` or `truerank.estimate` gave, RankCounts, or a table or
+        file of ranks or saved counts, as in `truerank.compare`; one model is enough. Or
+        PairedCounts, or one table or file with a column ``model``.
+    title : str, default "Evaluation report"
+        The title of the page.
+    metrics : str, Metric or list of these, optional
+        The verdict is on the first of them. Unless stated, those of the first result given, or the
+        usual ones.
+    estimator : str or Estimator, optional
+        As in `truerank.estimate`; unless stated, as in the first result given.
+    confidence : float, optional
+        As in `truerank.estimate`; unless stated, as in the first result given.
+    scope : {"these-users", "population"}, optional
+        As in `truerank.estimate`; unless stated, as in the first result given.
+    population_size : float, optional
+        As in `truerank.estimate`; unless stated, as in the first result given.
+    unpaired : bool, default False
+        As in `truerank.compare`.
+    audit : Audit, optional
+        Findings of `truerank.audit` to show beside those about the ranks themselves.
+    seed : int, optional
+        As in `truerank.estimate`; unless stated, as in the first result given.
+    progress : callable or bool, optional
+        As in `truerank.estimate`.
+    **table_options
         For tables, as in `RankCounts.from_table`: ``n_items``, ``sample_size``, ...
+
+    Returns
+    -------
+    str
+        HTML that needs no network.
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+    >>> page = tr.report.render({"EASE": tr.estimate(counts, "recall@5")}, title="EASE")
+    >>> "<title>EASE</title>" in page
+    True
     """
     content = gather(
         models,
         metrics=metrics,
-        k=k,
         estimator=estimator,
         confidence=confidence,
         scope=scope,

@@ -10,7 +10,7 @@ from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.schemes import Scheme
 from truerank.report._content import Content, ModelContent
 
-NOT_SAID = "not recorded"
+NOT_RECORDED = "not recorded"
 _MOST_SIZES = 5  # of a ladder, shown
 _ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -73,6 +73,7 @@ def _latex(text: str) -> str:
 def _facts(model: ModelContent) -> dict[str, str]:
     counts, card = model.counts, model.protocol or {}
     return {
+        "Design": _design(card),
         "Users (M)": _users(counts, card),
         "Catalogue": _number(card.get("n_items")),
         "Pool a target is ranked in (N)": between(counts.n_items) + " items",
@@ -83,10 +84,10 @@ def _facts(model: ModelContent) -> dict[str, str]:
                 for scheme in counts.schemes
             )
         ),
-        "Scored negatives a user": f"{counts.pairs_per_user:,.0f} in the mean",
+        "Scored pairs per user": f"{counts.pairs_per_user:,.0f} in the mean",
         "Training items left out of pools": _yes(card.get("training_items_left_out")),
-        "Ties": str(card.get("ties", NOT_SAID)),
-        "Seed": str(card.get("seed", NOT_SAID)),
+        "Ties": str(card.get("ties", NOT_RECORDED)),
+        "Seed": str(card.get("seed", NOT_RECORDED)),
         "Negatives": _negatives(counts, card),
     }
 
@@ -117,14 +118,31 @@ def _ladder(scheme: Scheme) -> str:
     return f"adaptive, {', '.join(sizes)} (until {until} ranked above)"
 
 
+def _design(card: Mapping[str, Any]) -> str:
+    """As it was written: ``fixed(num_negatives=99)``."""
+    design = card.get("design")
+    if not isinstance(design, Mapping):
+        return NOT_RECORDED
+    options = {k: v for k, v in design.items() if k != "name" and v not in (None, False)}
+    inside = ", ".join(f"{name}={_option(value)}" for name, value in options.items())
+    return f"{design['name']}({inside})"
+
+
+def _option(value: Any) -> str:
+    return f"{value['name']}()" if isinstance(value, Mapping) and "name" in value else f"{value!r}"
+
+
 def _negatives(counts: RankCounts, card: Mapping[str, Any]) -> str:
     if counts.is_exact.all():
         return "all items"
-    if "negatives" not in card:
-        return NOT_SAID
-    kind = {"per-user": "each user's own, by seed and user id"}
-    text = kind.get(card["negatives"], str(card["negatives"]))
-    return f"{text}; hash {card['negatives_hash']}" if card.get("negatives_hash") else text
+    design = card.get("design")
+    if not isinstance(design, Mapping):
+        return NOT_RECORDED
+    if "sha256" in design:
+        return f"frozen in a file; sha256 {design['sha256']}"
+    if design.get("shared_by"):
+        return f"shared by {design['shared_by']:,} users each, by seed"
+    return "each user's own, by seed and user id"
 
 
 def between(values: Any) -> str:
@@ -134,8 +152,8 @@ def between(values: Any) -> str:
 
 
 def _number(value: Any) -> str:
-    return NOT_SAID if value is None else f"{value:,} items"
+    return NOT_RECORDED if value is None else f"{value:,} items"
 
 
 def _yes(value: Any) -> str:
-    return NOT_SAID if value is None else "yes" if value else "no"
+    return NOT_RECORDED if value is None else "yes" if value else "no"

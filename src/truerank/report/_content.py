@@ -10,6 +10,7 @@ from typing import Any
 
 from truerank import estimators, mapping
 from truerank import metrics as metrics_module
+from truerank._types import Scope
 from truerank.errors import InputError
 from truerank.estimators import Estimator
 from truerank.evaluation import read_protocol
@@ -21,7 +22,7 @@ from truerank.inference.comparing.compare import compare_all
 from truerank.inference.comparing.comparison import Comparison
 from truerank.inference.curves import Curves, MappedCurve
 from truerank.inference.estimates import DEFAULT_ESTIMATOR, DEFAULT_METRICS, Estimates
-from truerank.inference.intervals.error_law import Fitted
+from truerank.inference.intervals.fitting import Fitted
 from truerank.inference.planning.efficiency import Effort, sampling_effort
 from truerank.inference.planning.frontier import Frontier, frontier
 from truerank.metrics import Metric, MetricLike
@@ -57,7 +58,7 @@ class Content:
     metrics: tuple[Metric, ...]
     estimator: str
     confidence: float
-    scope: str
+    scope: Scope
     comparisons: tuple[Comparison, ...]
     frontier: Frontier | None
     findings: tuple[tuple[str, Finding], ...]  # of which model, "" for all
@@ -73,10 +74,9 @@ def gather(
     models: Any,
     *,
     metrics: MetricLike | Iterable[MetricLike] | None,
-    k: int | Iterable[int] | None,
     estimator: str | Estimator | None,
     confidence: float | None,
-    scope: str | None,
+    scope: Scope | None,
     population_size: float | None,
     unpaired: bool,
     audit: Audit | None,
@@ -100,7 +100,7 @@ def gather(
     options["confidence"] = options.get("confidence") or 0.95
     options["progress"] = progress
     seed = options.setdefault("seed", 0)
-    wanted = _metrics(metrics, k, said)
+    wanted = _metrics(metrics, said)
     chosen = estimators.get(estimator)
     found = []
     comparisons: tuple[Comparison, ...] = ()
@@ -159,16 +159,14 @@ def _said(models: Any) -> Estimates | None:
 
 
 def _metrics(
-    metrics: MetricLike | Iterable[MetricLike] | None,
-    k: int | Iterable[int] | None,
-    said: Estimates | None,
+    metrics: MetricLike | Iterable[MetricLike] | None, said: Estimates | None
 ) -> tuple[Metric, ...]:
     if metrics is None and said is not None:
         try:
             return metrics_module.parse(list(said))
         except InputError as error:
             raise InputError(f"{error}; give metrics= as Metric objects") from error
-    return metrics_module.parse(DEFAULT_METRICS if metrics is None else metrics, k=k)
+    return metrics_module.parse(DEFAULT_METRICS if metrics is None else metrics)
 
 
 def _of_model(

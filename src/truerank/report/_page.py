@@ -10,6 +10,7 @@ from typing import Any
 
 from truerank._version import __version__
 from truerank.errors import MissingExtraError
+from truerank.inference import columns, verdicts
 from truerank.plot import PALETTE
 from truerank.report import _card, _words
 from truerank.report._content import Content, ModelContent
@@ -17,6 +18,7 @@ from truerank.report._content import Content, ModelContent
 # The same hues, light enough for a dark page.
 DARK = ("#56B4E9", "#F28E4B", "#2FC79F", "#E39CC4", "#F0B93A", "#A6D8F7", "#E8E8E8")
 _DIGITS = 6  # significant
+_SHOWN = 4  # after the point, in tables
 
 
 def page(content: Content, *, title: str) -> str:
@@ -42,6 +44,8 @@ def page(content: Content, *, title: str) -> str:
         next_step=_words.next_step(content),
         content=content,
         percent=f"{100 * content.confidence:g} %",
+        headings=[(column.name, _heading(column, content)) for column in columns.SHOWN],
+        legend_line=verdicts.LEGEND,
         table=_table(content),
         matrices=[_matrix(one) for one in content.comparisons],
         mapped=[model for model in content.models if model.mapped],
@@ -83,7 +87,7 @@ def _facts(content: Content) -> str:
             f"{len(counts)} models" if len(counts) > 1 else content.models[0].name,
             f"{' or '.join(users)} users",
             f"pools of {' or '.join(pools)} items",
-            f"{pairs} scored negatives a user",
+            f"{pairs} scored pairs per user",
         ]
     )
 
@@ -99,12 +103,8 @@ def _table(content: Content) -> list[dict[str, Any]]:
                 {
                     "metric": metric.key,
                     "model": model.name,
-                    "naive": f"{one.naive:.4f}",
-                    "value": f"{one.value:.4f}",
-                    "low": f"{one.low:.4f}",
-                    "high": f"{one.high:.4f}",
+                    "cells": [(column.name, column.text(one, _SHOWN)) for column in columns.SHOWN],
                     "best": len(content.models) > 1 and one.value == best,
-                    "resolved": bool(one.resolvable),
                 }
             )
     return rows
@@ -139,10 +139,23 @@ def _data(content: Content) -> dict[str, Any]:
             for m in content.metrics
         ],
         "curves": list(content.models[0].curves),
+        "columns": [
+            {"name": column.name, "heading": _heading(column, content)}
+            for column in columns.COLUMNS
+        ],
+        "mark": verdicts.MARK,
+        "not_resolved": verdicts.NOT_RESOLVED,
         "confidence": content.confidence,
         "frontier": _frontier(content),
         "palette": {"light": PALETTE, "dark": DARK},
     }
+
+
+def _heading(column: columns.Column, content: Content) -> str:
+    """What the table of metrics calls a column; empty if it does not show it."""
+    if column.heading == "interval":
+        return f"{100 * content.confidence:g} % interval"
+    return column.heading.capitalize()
 
 
 def _has_curve(content: Content, metric: Any) -> bool:
@@ -166,11 +179,9 @@ def _of_model(model: ModelContent, keys: set[str]) -> dict[str, Any]:
             for name, curve in model.curves.items()
         },
         "points": {
-            one["metric"]: {
-                key: _number(one[key]) for key in ("value", "naive", "low", "high", "resolvable")
-            }
-            for one in model.points.to_dict()
-            if one["metric"] in keys
+            one.metric: {c.name: _number(getattr(one, c.name)) for c in columns.COLUMNS}
+            for one in model.points.values()
+            if one.metric in keys
         },
         "ranks": None
         if ranks is None

@@ -55,7 +55,7 @@ def test_exact_ranks_of_paired_users_by_hand():
     """Population: the differences of gains are a sample; these users: there is nothing to doubt."""
     a, b = global_ranks()
     gain = (a <= 20) * 1.0 - (b <= 20)
-    found = both(table(a), table(b), target="population")["A", "B"]
+    found = both(table(a), table(b), scope="population")["A", "B"]
     assert found.value == pytest.approx(gain.mean())
     assert found.std_error == pytest.approx(gain.std(ddof=1) / np.sqrt(N_USERS))
     half = 1.959964 * found.std_error
@@ -87,7 +87,7 @@ def test_pairing_narrows_exactly_when_gains_vary_together(estimator, size, sign)
     if sign < 0:  # who is served well by one model is served badly by the other
         a, b = a[np.argsort(a)], b[np.argsort(-b)]
     a, b = sampled(np.stack([a, b]), size, 1, shared=False)
-    options = {"target": "population", "estimator": estimator}
+    options = {"scope": "population", "estimator": estimator}
     paired = both(table(a, size), table(b, size), **options)["A", "B"]
     apart = both(table(a, size), table(b, size), unpaired=True, **options)["A", "B"]
     assert np.sign(paired.correlation) == np.sign(paired.reduction) == sign
@@ -110,7 +110,7 @@ def test_covariance_by_gains_and_by_resampled_users_agree():
 
 def test_an_estimator_without_gains_is_paired_by_resampled_users():
     a, b = (table(np.minimum(rank, 20)[:40], 20) for rank in global_ranks(together=0.9))
-    found = both(a, b, "recall@20", estimator="mle", target="population")["A", "B"]
+    found = both(a, b, "recall@20", estimator="mle", scope="population")["A", "B"]
     assert found.correlation > 0
     assert found.reduction > 0
     assert found.tests == ()
@@ -154,7 +154,7 @@ def test_differences_for_these_users_are_covered(shared):
 def test_differences_for_the_population_are_covered():
     """Over redraws of users and negatives, ranked among shared ones."""
     everyone = global_ranks(400_000, seed=5)
-    options = {"estimator": "bv", "target": "population"}
+    options = {"estimator": "bv", "scope": "population"}
     found = []
     for seed in range(REDRAWS):
         a, b = sampled(global_ranks(400, seed=[seed, 9]), 60, seed, shared=True)
@@ -165,8 +165,10 @@ def test_differences_for_the_population_are_covered():
 def test_a_finite_population():
     a, b = sampled(global_ranks(), 60, 0, shared=False)
     errors = [
-        both(table(a, 60), table(b, 60), target=target, population=population)["A", "B"].std_error
-        for target, population in [
+        both(table(a, 60), table(b, 60), scope=scope, population_size=population_size)[
+            "A", "B"
+        ].std_error
+        for scope, population_size in [
             ("these-users", None),
             ("population", N_USERS),
             ("population", 2 * N_USERS),
@@ -180,7 +182,7 @@ def test_a_finite_population():
 def test_three_models_their_ranking_and_adjusted_p_values():
     a, b = global_ranks()
     models = {"worse": table(b), "best": table(a), "like best": table(np.roll(a, 1))}
-    options = {"replacement": False, "target": "population"}
+    options = {"replacement": False, "scope": "population"}
     found = tr.compare(models, "recall@20", **options)
     assert [one.place for one in found.ranking] == [1, 2, 3]
     assert found.ranking[-1].model == "worse"
@@ -317,9 +319,9 @@ def test_bad_input():
         "models are A; a comparison needs two": lambda: tr.compare({"A": a}, "recall@5"),
         "which is several": lambda: both(a, b, "recall@1,5"),
         "unknown baseline 'C'": lambda: both(a, b, baseline="C"),
-        "unknown target 'all'": lambda: both(a, b, target="all"),
+        "unknown scope 'all'": lambda: both(a, b, scope="all"),
         "confidence is 2": lambda: both(a, b, confidence=2),
-        "population is 10; it must be at least the 50": lambda: both(a, b, population=10),
+        "population_size is 10; it must be at least the 50": lambda: both(a, b, population_size=10),
         "unknown option 'estimater'": lambda: both(a, b, estimater="bv"),
         "k is 500 in recall@500": lambda: both(a, b, "recall@500"),
         "'mapped' is not defined for ndcg@5": lambda: both(a, b, "ndcg@5", estimator="mapped"),

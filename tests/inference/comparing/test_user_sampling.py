@@ -28,8 +28,8 @@ def test_sizes_follow_their_laws():
     assert us.users_needed(0.01, variance=0.09) == pytest.approx(us.users_needed(0.01, p=0.1))
     # m / (1 + m / M): half of a population as large as the sample that an endless one takes.
     needed = us.users_needed(0.03)
-    assert us.users_needed(0.03, population=needed) == pytest.approx(needed / 2)
-    assert us.users_needed(0.03, population=1e12) == pytest.approx(needed)
+    assert us.users_needed(0.03, population_size=needed) == pytest.approx(needed / 2)
+    assert us.users_needed(0.03, population_size=1e12) == pytest.approx(needed)
     z = stats.norm.ppf(1 - 0.05 / 20)  # ten statements at once
     assert us.users_needed(0.03, n_statements=10) == pytest.approx(0.25 * (z / 0.03) ** 2)
     m = us.hoeffding_users(0.02, confidence=0.99)
@@ -109,7 +109,7 @@ def test_adjustments_by_hand():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: us.users_needed(0.0), "error is 0.0; it must be above 0"),
+        (lambda: us.users_needed(0.0), "margin is 0.0; it must be above 0"),
         (lambda: us.users_needed(0.1, p=2), "p is 2"),
         (lambda: us.users_needed(0.1, confidence=1.0), "confidence is 1.0"),
         (lambda: us.users_needed(0.1, n_statements=0), "n_statements is 0"),

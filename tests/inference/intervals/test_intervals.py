@@ -9,15 +9,15 @@ import pytest
 
 import truerank as tr
 from truerank import estimators, metrics
+from truerank.designs import LJ24, Design, Fixed
 from truerank.inference.intervals.error_law import error_law
-from truerank.inference.intervals.interval import reference_of
-from truerank.inference.planning.simulate import Design, sampled_counts
-from truerank.outcomes.schemes import Scheme
+from truerank.inference.intervals.fitting import Fitted
+from truerank.inference.planning.simulate import simulated_counts
 
 N_ITEMS = 600
 METRICS = metrics.parse(["recall@5", "recall@50", "ndcg@20", "auc"])
-FIXED = Design(Scheme(replacement=False), 60)
-ADAPTIVE = Design(Scheme(replacement=False, ladder=(20, 40, 80, 160)))
+FIXED = Fixed(sample_size=60)
+ADAPTIVE = LJ24(start=20, stop=160)
 
 
 def ranks(n_users: int, seed: int = 0) -> np.ndarray:
@@ -28,14 +28,25 @@ def ranks(n_users: int, seed: int = 0) -> np.ndarray:
 
 def counts_of(n_users: int = 2000, design: Design = FIXED, seed: int = 0) -> tr.RankCounts:
     pools = np.full(n_users, N_ITEMS)
-    return sampled_counts(ranks(n_users, seed), pools, design, np.random.default_rng(seed + 1))
+    return simulated_counts(ranks(n_users, seed), pools, design, np.random.default_rng(seed + 1))
 
 
 def law(counts: tr.RankCounts, estimator: str, **options):
-    chosen = estimators.get(estimator)
-    fit = chosen.fit(counts, metrics=METRICS, support="auto", plug_in="plain")
-    reference = reference_of(counts, fit, METRICS, "auto")
-    return error_law(counts, fit, reference, chosen, METRICS, **options)
+    found = Fitted.of(counts, estimators.get(estimator), METRICS)
+    return error_law(counts, found.fit, found.reference, found.estimator, METRICS, **options)
+
+
+def test_the_law_of_a_fit_is_found_once_and_with_its_options(monkeypatch):
+    counts = counts_of(500)
+    found = Fitted.of(counts, estimators.get("bv"), METRICS, seed=3)
+    assert found.law is found.law
+    assert found.reference.posterior is found.posterior
+    np.testing.assert_array_equal(found.law.total, law(counts, "bv", seed=3).total)
+    some = found.on(METRICS[1:])
+    assert some.fit is found.fit
+    np.testing.assert_allclose(some.law.negatives, found.law.negatives[1:])
+    smooth = Fitted.of(counts, estimators.get("smooth"), METRICS)
+    assert smooth.reference is smooth.fit
 
 
 @pytest.mark.parametrize("name", ["naive", "rank-estimate", "mapped", "cls", "bv", "bv(gamma=1)"])
@@ -93,7 +104,7 @@ def test_intervals_cover(design, n_users):
     inside, values = [], []
     for seed in range(100):
         rng = np.random.default_rng([seed, 5])
-        counts = sampled_counts(global_rank, pools, design, rng)
+        counts = simulated_counts(global_rank, pools, design, rng)
         found = tr.estimate(counts, "recall@50", estimator="smooth")["recall@50"]
         values.append(found.value)
         inside.append(found.low <= truth <= found.high)
@@ -101,12 +112,14 @@ def test_intervals_cover(design, n_users):
     assert np.mean(inside) == pytest.approx(0.95, abs=3.5 * np.sqrt(0.05 * 0.95 / 100))
 
 
-def test_the_target_decides():
+def test_the_scope_decides():
     counts = counts_of()
     these = tr.estimate(counts, "recall@50")["recall@50"]
-    population = tr.estimate(counts, "recall@50", target="population")["recall@50"]
-    most = tr.estimate(counts, "recall@50", target="population", population=2100)["recall@50"]
-    everyone = tr.estimate(counts, "recall@50", target="population", population=2000)["recall@50"]
+    population = tr.estimate(counts, "recall@50", scope="population")["recall@50"]
+    most = tr.estimate(counts, "recall@50", scope="population", population_size=2100)["recall@50"]
+    everyone = tr.estimate(counts, "recall@50", scope="population", population_size=2000)[
+        "recall@50"
+    ]
     assert these.std_error < most.std_error < population.std_error
     assert everyone.std_error == pytest.approx(these.std_error)
     assert these.value == population.value
@@ -132,7 +145,7 @@ def test_exact_ranks_have_no_error_for_these_users(name):
     assert found.low == pytest.approx(found.value)
     assert found.high == pytest.approx(found.value)
     assert found.resolvable
-    wide = tr.estimate(counts, "recall@50", estimator=name, target="population")["recall@50"]
+    wide = tr.estimate(counts, "recall@50", estimator=name, scope="population")["recall@50"]
     assert wide.high > wide.low
 
 
@@ -182,7 +195,7 @@ def test_results_travel():
     est = pickle.loads(pickle.dumps(tr.estimate(counts_of(300), "recall@50")))
     again = tr.estimate(counts_of(300), "recall@50")
     assert est["recall@50"].low == again["recall@50"].low
-    assert est.to_dict()[0]["high"] == again["recall@50"].high
+    assert est.rows()[0]["high"] == again["recall@50"].high
 
 
 def test_a_handful_of_users_has_an_interval():
@@ -202,8 +215,8 @@ def test_a_handful_of_users_has_an_interval():
     [
         ({"confidence": [0.9]}, "confidence is"),
         ({"confidence": float("nan")}, "confidence is nan"),
-        ({"target": "population", "population": "many"}, "population is 'many'"),
-        ({"target": "population", "population": [5000]}, "population is"),
+        ({"scope": "population", "population_size": "many"}, "population_size is 'many'"),
+        ({"scope": "population", "population_size": [5000]}, "population_size is"),
     ],
 )
 def test_bad_input(options, message):

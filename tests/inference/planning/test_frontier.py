@@ -29,8 +29,8 @@ def test_more_pairs_err_less_and_adaptive_ones_less_still(pilot) -> None:
 
 
 def test_costs_are_those_around_the_pilot(pilot) -> None:
-    found = frontier(tr.estimate(pilot), kinds=["fixed"], repeats=1)
-    assert [point.pairs_per_user for point in found.points] == [25, 50, 99, 198, 396]
+    found = frontier(tr.estimate(pilot), designs=["fixed"], repeats=1)
+    assert [point.pairs_per_user for point in found.points] == [25, 50, 100, 200, 400]
 
 
 def test_the_cost_of_an_error_is_read_between() -> None:
@@ -46,7 +46,7 @@ def test_the_cost_of_an_error_is_read_between() -> None:
 
 def test_bad_input(pilot) -> None:
     with pytest.raises(tr.InputError, match="foo"):
-        frontier(pilot, kinds=["foo"])
+        frontier(pilot, designs=["foo"])
     with pytest.raises(tr.InputError, match="several"):
         frontier(pilot, "recall@1,2")
     with pytest.raises(tr.InputError, match="like has no users"):

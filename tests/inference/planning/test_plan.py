@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import truerank as tr
-from truerank import InputError, designs, estimators, metrics
+from truerank import InputError, estimators, metrics
+from truerank.designs import LJ24, Exact, Fixed
 from truerank.inference.planning.efficiency import sampling_efficiency
 from truerank.inference.planning.like import power_law, read
-from truerank.inference.planning.planned import Plan, Planned
-from truerank.inference.planning.simulate import Design, global_ranks, predict_error, sampled_counts
-from truerank.outcomes.schemes import Scheme
+from truerank.inference.planning.planned import Plan
+from truerank.inference.planning.simulate import global_ranks, predict_error, simulated_counts
 
 N_ITEMS, N_USERS = 3000, 1500
 (METRIC,) = metrics.parse("recall@10")
@@ -19,26 +19,13 @@ N_ITEMS, N_USERS = 3000, 1500
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
-    return tr.plan(N_ITEMS, N_USERS, "recall@10", error=0.04, confidence=None)
+    return tr.plan(N_ITEMS, N_USERS, "recall@10", error=0.04)
 
 
 @pytest.fixture(scope="module")
 def many() -> Plan:
     """More users than it takes."""
-    ask = {"error": 0.05, "confidence": None, "kinds": ["adaptive", "users"]}
-    return tr.plan(N_ITEMS, 10 * N_USERS, "recall@10", **ask)
-
-
-def design_of(planned: Planned) -> Design:
-    """The design that the arguments for evaluate name."""
-    said = planned.arguments
-    if said["sampler"] == "fixed":
-        return Design(Scheme(said["replacement"]), said["sample_size"])
-    ladder = designs.adaptive(
-        said.get("design"), budget=said.get("budget"), start=said.get("start"),
-        stop=said.get("stop"),
-    ).ladder(N_ITEMS)  # fmt: skip
-    return Design(Scheme(False, ladder), budget=said.get("budget"))
+    return tr.plan(N_ITEMS, 10 * N_USERS, "recall@10", error=0.05, designs=["adaptive", "exact"])
 
 
 @pytest.mark.parametrize(
@@ -58,9 +45,9 @@ def test_predicted_errors_are_the_realised_ones(plan, many, name):
         if name == "users":
             errors.append((seen <= 10).mean() - truth)
             continue
-        counts = sampled_counts(seen, np.full(seen.size, N_ITEMS), design_of(planned), rng)
+        counts = simulated_counts(seen, np.full(seen.size, N_ITEMS), planned.design, rng)
         errors.append(tr.estimate(counts, METRIC, confidence=None)[METRIC].value - truth)
-        pairs.append(counts.weight @ (counts.sample_size - 1) / seen.size)
+        pairs.append(counts.pairs_per_user)
     realised = float(np.sqrt(np.mean(np.square(errors)))) / plan.value
     assert planned.error == pytest.approx(realised, rel=0.2)
     assert planned.error <= plan.error
@@ -72,8 +59,8 @@ def test_a_pilot_predicts_as_the_law_it_was_drawn_from():
     law = power_law(N_ITEMS, 0.3, METRIC)
     rng = np.random.default_rng(3)
     rank = global_ranks(law, 4000, rng)
-    pilot = sampled_counts(rank, np.full(4000, N_ITEMS), Design(Scheme(False), 150), rng)
-    design = Design(Scheme(False, (32, 64, 128, 256)))
+    pilot = simulated_counts(rank, np.full(4000, N_ITEMS), Fixed(sample_size=150), rng)
+    design = LJ24(start=32, stop=256)
     known, *errors = (
         predict_error(
             read(like, None, METRIC).users(N_USERS),
@@ -84,17 +71,18 @@ def test_a_pilot_predicts_as_the_law_it_was_drawn_from():
         for like in (law, pilot, tr.estimate(pilot, METRIC))
     )
     assert errors == pytest.approx([known, known], rel=0.2)
-    assert tr.plan(like=pilot, metric=METRIC, error=0.3, kinds=["exact"]).n_users == 4000
+    assert tr.plan(like=pilot, metric=METRIC, error=0.3, designs="exact").n_users == 4000
 
 
 def test_the_cheapest_comes_first_and_exact_is_always_there(plan):
     cost = [one.total_pairs for one in plan]
     assert cost == sorted(cost)
     assert plan[-1].name == "exact"
-    assert plan[-1].total_pairs == N_USERS * (N_ITEMS - 1)
+    assert plan[-1].total_pairs == N_USERS * N_ITEMS  # the target's own pair counts
+    assert plan[-1].design == Exact()
     assert plan[-1].error == 0.0
     assert plan.value == pytest.approx((10 / N_ITEMS) ** 0.3, rel=1e-9)
-    assert plan.get("users (Hoeffding)") is None  # it bounds chances: only with a confidence
+    assert plan.get("users (Hoeffding)").n_users > plan.get("users").n_users
     assert plan.to_pandas()["total_pairs"].tolist() == cost
     assert plan.to_dict()["designs"][0]["name"] == plan[0].name
     assert f"{plan[0].n_users:,} users" in repr(plan)
@@ -102,48 +90,63 @@ def test_the_cheapest_comes_first_and_exact_is_always_there(plan):
 
 def test_users_only_by_the_formulas_of_lj24():
     """At p = 1/2 as in eq. 47, with 20,000 users: m = 1067.07 / (1 + 1067.07 / 20000)."""
-    uniform = {"n_items": 100, "metric": "recall@50", "like": 1.0, "kinds": ["users"]}
-    plan = tr.plan(n_users=20_000, error=0.06, **uniform)  # 3 % of 1, the metric being 1/2
+    uniform = {"n_items": 100, "metric": "recall@50", "like": 1.0, "designs": "exact"}
+    error = 0.06 / 1.959964  # an interval of +- 3 % of 1, the metric being 1/2
+    plan = tr.plan(n_users=20_000, error=error, **uniform)
+    assert plan.half_width(error) == pytest.approx(0.06)
     assert plan.value == pytest.approx(0.5)
     assert plan.get("users").n_users == 1014  # 1013.02, rounded up
-    assert plan.get("users").error == pytest.approx(0.06, rel=1e-3)
-    assert plan.get("users").arguments == {"sampler": "exact", "users": 1014}
+    assert plan.get("users").error == pytest.approx(error, rel=1e-3)
+    assert plan.get("users").design == Exact(users=1014)
     # Hoeffding: log(2 / 0.05) / (2 * 0.03^2) = 2049.37 of endlessly many.
     assert plan.get("users (Hoeffding)").n_users == int(np.ceil(2049.3775 / (1 + 2049.3775 / 2e4)))
-    two = tr.plan(n_users=20_000, error=0.06, comparison=True, **uniform)  # eq. 52: twice as many
+    two = tr.plan(n_users=20_000, error=error, comparison=True, **uniform)  # eq. 52: twice as many
     assert two.get("users").n_users == int(np.ceil(2134.14 / (1 + 2134.14 / 2e4)))
-    endless = tr.plan(n_users=20_000, error=0.06, target="population", **uniform)
+    endless = tr.plan(n_users=20_000, error=error, scope="population", **uniform)
     assert endless.get("users").n_users == 1068
 
 
 def test_errors_and_costs_move_together():
-    ask = {"n_items": 1000, "n_users": 500, "kinds": ["adaptive"]}
-    (loose,), (tight,) = (tr.plan(error=error, confidence=None, **ask) for error in (0.1, 0.04))
+    ask = {"n_items": 1000, "n_users": 500, "designs": "adaptive", "fewer_users": False}
+    (loose,), (tight,) = (tr.plan(error=error, **ask) for error in (0.1, 0.04))
     assert loose.pairs_per_user < tight.pairs_per_user
-    (half,) = tr.plan(error=0.1 * 1.959964, confidence=0.95, **ask)
-    assert half.arguments == loose.arguments
-    (pair,) = tr.plan(error=0.1 * np.sqrt(2), confidence=None, comparison=True, **ask)
-    assert pair.arguments == loose.arguments
+    (sure,) = tr.plan(error=0.1, confidence=0.5, **ask)  # only what is shown beside the error
+    assert sure == loose
+    (pair,) = tr.plan(error=0.1 * np.sqrt(2), comparison=True, **ask)
+    assert pair.design == loose.design
 
 
 def test_an_error_that_no_sample_reaches_takes_an_exact_evaluation():
-    plan = tr.plan(60, 50, "auc", error=1e-6, confidence=None)
+    plan = tr.plan(60, 50, "auc", error=1e-6)
     assert [one.name for one in plan] == ["exact"]
-    with pytest.raises(InputError, match=r"with 50 users even an exact .* to 0\.39 only"):
-        tr.plan(200, 50, "recall@5", error=0.1, target="population", confidence=0.95)
+    with pytest.raises(InputError, match=r"with 50 users even an exact .* error of 0\.2 for rec"):
+        tr.plan(200, 50, "recall@5", error=0.1, scope="population")
 
 
-def test_the_arguments_are_those_of_evaluate():
+def test_designs_go_into_evaluate_as_they_are():
     rng = np.random.default_rng(0)
     scorer = tr.scoring.Dense(rng.standard_normal((120, 300)))
     test = np.arange(120), rng.integers(300, size=120)
     ask = {"like": 0.8, "n_items": 300, "n_users": 120, "metric": "recall@30"}
-    plan = tr.plan(error=0.12, confidence=None, **ask)
+    plan = tr.plan(error=0.12, **ask)
     assert {"adaptive", "adaptive (LJ24)", "fixed", "users"} <= {one.name for one in plan}
     for one in plan:
-        found = tr.evaluate(scorer, test, metrics="recall@30", confidence=None, **one.arguments)
+        found = tr.evaluate(scorer, test, one.design, metrics="recall@30", confidence=None)
         assert found.counts.n_users == one.n_users
         assert found.counts.sample_size.max() <= max(one.largest_sample, 300)
+
+
+def test_a_plan_is_a_table(plan):
+    assert plan.rows()[0]["design"] == repr(plan[0].design)
+    assert plan.to_dict()["designs"][0]["design"] == plan[0].design.to_dict()
+    lines = plan.to_markdown().splitlines()
+    assert len(lines) == 2 + len(plan)
+    assert plan[0].name in lines[2]
+    assert plan.headline() in plan._repr_html_()
+    assert plan.headline() == (
+        "Goal: recall@10 ≈ 0.18 with a relative error of 4 % (interval ± 7.8 %), for these users"
+    )
+    assert plan.advice().startswith(f"For recall@10 within 4 %: {plan[0].design!r}, about ")
 
 
 def test_the_efficiency_curve_is_that_of_eq_44():
@@ -152,8 +155,8 @@ def test_the_efficiency_curve_is_that_of_eq_44():
     law = power_law(n_items, 0.4, METRIC)
     rng = np.random.default_rng(0)
     rank = global_ranks(law, n_users, rng)
-    scheme = Scheme(False, (100, 200, 400, 800, 1600, 2000))
-    counts = sampled_counts(rank, np.full(n_users, n_items), Design(scheme), rng)
+    design = LJ24(start=100, stop=n_items)  # 100, 200, 400, 800, 1600, 2000
+    counts = simulated_counts(rank, np.full(n_users, n_items), design, rng)
     ended = counts.sampled_rank > 1
     left, before = float(n_users), 0
     stages = sampling_efficiency(law)
@@ -195,8 +198,8 @@ def test_pools_of_a_pilot_are_kept():
         ({"metric": "recall@101"}, "k is 101 in recall@101; the largest pool has 100"),
         ({"like": "0.3"}, "like is of type str"),
         ({"like": -1.0}, "like is -1.0; it must be above 0"),
-        ({"target": "users"}, "unknown target 'users'"),
-        ({"kinds": ["adaptve"]}, "unknown kind 'adaptve'; did you mean 'adaptive'"),
+        ({"scope": "users"}, "unknown scope 'users'"),
+        ({"designs": ["adaptve"]}, "unknown design 'adaptve'; did you mean 'adaptive'"),
         (
             {"like": tr.RankCounts.from_ranks([1, 2], sample_size=5, n_items=300)},
             "n_items is 100; the pilot's pools go up to 300",

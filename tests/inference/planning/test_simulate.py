@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import truerank as tr
+from truerank.designs import LJ24, Adaptive, Fixed
 from truerank.estimators.support import RankDistribution, compressed, full
 from truerank.inference.planning.simulate import (
-    Design,
     crowd,
     global_ranks,
     predict_error,
-    sampled_counts,
+    simulated_counts,
 )
-from truerank.outcomes.schemes import Scheme, log_probability
+from truerank.outcomes.schemes import log_probability
 
 
 def _power_law(support, exponent):
@@ -43,10 +43,10 @@ def test_exact_ranks_are_drawn_as_they_are():
 @pytest.mark.parametrize(
     "design",
     [
-        Design(Scheme(True), 15),
-        Design(Scheme(False), 15),
-        Design(Scheme(True, (5, 10, 20))),
-        Design(Scheme(False, (5, 10, 20), 2)),
+        Fixed(sample_size=15, replacement=True),
+        Fixed(sample_size=15),
+        LJ24(start=5, stop=20, replacement=True),
+        LJ24(start=5, stop=20, hits=2),
     ],
     ids=str,
 )
@@ -55,14 +55,15 @@ def test_sampled_outcomes_follow_the_scheme(design):
     from scipy.stats import chi2
 
     n_users, n_items, rank = 20_000, 40, 6
-    counts = sampled_counts(
+    counts = simulated_counts(
         np.full(n_users, rank), np.full(n_users, n_items), design, np.random.default_rng(1)
     )
-    sizes, ranks = design.scheme.outcomes(n_items, design.sample_size)
+    scheme = design.scheme(n_items)
+    sizes, ranks = scheme.outcomes(n_items, 15)
     expected = n_users * np.exp(
-        log_probability(
-            design.scheme, [rank], n_items=n_items, sample_size=sizes, sampled_rank=ranks
-        )[:, 0]
+        log_probability(scheme, [rank], n_items=n_items, sample_size=sizes, sampled_rank=ranks)[
+            :, 0
+        ]
     )
     seen = dict(
         zip(
@@ -91,30 +92,24 @@ def test_a_budget_cuts_the_ladder_as_the_sampler_does(replacement):
         np.concatenate([np.arange(n, 90) for n in pool]),
     )
     test = np.arange(n_users), rank - 1
-    ladder = (6, 12, 24, 48, 90)
-    for budget in (4, 9.5, 14, 20, 100):
-        design = Design(Scheme(replacement, ladder, 2), budget=budget)
-        ours = sampled_counts(rank, pool, design, rng)
-        theirs = tr.sampling.count_adaptive(
-            scorer,
-            tr.scoring.task.prepare(scorer, test, train=train),
-            ladder=ladder,
-            hits=2,
-            budget=budget,
-            replacement=replacement,
+    for budget in (5, 10.5, 15, 21, 101):
+        design = Adaptive(
+            budget=budget, start=6, growth=2, stop=90, hits=2, replacement=replacement
         )
+        ours = simulated_counts(rank, pool, design, rng)
+        theirs = tr.count(scorer, test, design, train=train)
         sizes = [counts.schemes[0].ladder for counts in (ours, theirs)]
         assert sizes[0][:-1] == sizes[1][:-1]
         assert sizes[0][-1] == pytest.approx(sizes[1][-1], rel=0.1)
-        for value in (lambda c: c.sample_size - 1, lambda c: c.sampled_rank):
+        for value in (lambda c: c.sample_size, lambda c: c.sampled_rank):
             mean = [counts.weight @ value(counts) / n_users for counts in (ours, theirs)]
             assert mean[0] == pytest.approx(mean[1], rel=0.05)
-        assert ours.weight @ (ours.sample_size - 1) <= budget * n_users
+        assert ours.weight @ ours.sample_size <= budget * n_users
 
 
 def test_a_capped_ladder_ends_at_the_pool():
-    design = Design(Scheme(False, (5, 10, 200)))
-    counts = sampled_counts(
+    design = LJ24(start=5, growth=20, stop=100)
+    counts = simulated_counts(
         np.ones(10, dtype=int), np.full(10, 30), design, np.random.default_rng(0)
     )
     assert counts.sample_size.tolist() == [30]
@@ -125,7 +120,7 @@ def test_predicted_errors_are_the_realised_ones():
     """Against 60 redraws of other users from the same law: within 40 % (each is known to 15 %)."""
     law = _power_law(compressed(5000, sharpness=200, edges=[50]), 0.4)
     (metric,) = tr.metrics.parse("recall@50")
-    design, n_users = Design(Scheme(True), 200), 2000
+    design, n_users = Fixed(sample_size=200, replacement=True), 2000
     mle = tr.estimators.get("mle")
     users = crowd(law, n_users)
     predicted = predict_error(users, metric, design=design, estimator=mle, repeats=40, seed=1)
@@ -133,9 +128,9 @@ def test_predicted_errors_are_the_realised_ones():
     errors = []
     for _ in range(60):
         rank = global_ranks(law, n_users, rng)
-        counts = sampled_counts(rank, np.full(n_users, 5000), design, rng)
+        counts = simulated_counts(rank, np.full(n_users, 5000), design, rng)
         value = tr.estimate(counts, metric, estimator=mle)[metric].value
         errors.append(value - (rank <= 50).mean())
     realised = float(np.sqrt(np.mean(np.square(errors))))
     assert predicted.relative * predicted.value == pytest.approx(realised, rel=0.4)
-    assert predicted.pairs_per_user == 199
+    assert predicted.pairs_per_user == 200

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import itertools
+import json
 from decimal import Decimal
 from typing import Any
 
@@ -416,9 +418,12 @@ def test_result(monkeypatch: pytest.MonkeyPatch) -> None:
         _ = found["A", "ndcg@10"]
     frame = found.to_pandas()
     assert list(frame.columns) == ["model", "metric", "low", "high"]
-    rows = found.to_dict()
-    assert [row["low"] for row in rows] == frame["low"].tolist()
-    assert rows[0]["low_example"]["rank"] == found.bounds[0].low_example.rank
+    assert [row["low"] for row in found.rows()] == frame["low"].tolist()
+    content = json.loads(json.dumps(found.to_dict()))
+    assert (content["n_items"], content["comparisons"][0]["flip"]) == (3706, "yes")
+    assert content["bounds"][0]["low_example"]["rank"] == list(found.bounds[0].low_example.rank)
+    assert found.to_markdown().splitlines()[0] == "| model | metric | low | high |"
+    assert str(found.comparisons[0]) in html.unescape(found._repr_html_())
     lines = repr(found).splitlines()
     assert lines[0] == "Translation · pool of 3,706 items · samples of 100, with replacement"
     assert "A: recall@10=0.62" in lines[1]

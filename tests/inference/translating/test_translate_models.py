@@ -198,7 +198,6 @@ def test_contradictions_name_the_value(
         ({"sampled": {1: {"auc": "0.6"}, "1": {"auc": "0.6"}}}, r"models are \[1, '1'\]; their"),
         ({"sampled": {"hr@100": "0.62"}}, "sampled recall@100 is 0.62; it must be from 1 to 1"),
         ({"metrics": "recall@5000"}, "k is 5000 in recall@5000; the pool has 3706 items"),
-        ({"k": 10}, "k is given without metrics"),
         ({"n_items": 1}, "n_items is 1; it must be at least 2"),
         ({"sample_size": 1}, "sample_size is 1; it must be at least 2"),
         ({"num_negatives": 99}, "both given; give one"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from truerank._types import FloatArray
+from truerank._types import FloatArray, SupportName
 from truerank.estimators import Estimator, Fit
 from truerank.estimators.support import Support
 from truerank.inference.intervals.error_law import ErrorLaw, outcome_gains
@@ -22,7 +22,7 @@ _NOTHING = 1e-18  # a variance of gains of order 1 that rounding errors leave
 
 @dataclass(frozen=True)
 class Scatter:
-    """Covariance of the models' errors for the target, (n_models, n_models), and what else to show.
+    """Covariance of the models' errors for the scope, (n_models, n_models), and what else to show.
 
     ``blur`` (n_models,) is the part of the errors that no redraw shows; ``total`` the covariance
     over users and negatives both, None if unpaired.
@@ -72,7 +72,7 @@ def scatter(
     fits: Mapping[str, Fit],
     estimator: Estimator,
     metric: Metric,
-    support: str | Support,
+    support: SupportName | Support,
     drawn: float,
     seed: int,
 ) -> Scatter:
@@ -116,7 +116,7 @@ def _by_gains(
     fits: Mapping[str, Fit],
     estimator: Estimator,
     metric: Metric,
-    support: str | Support,
+    support: SupportName | Support,
 ) -> FloatArray | None:
     """Covariance of mean gains over users; None for estimators that are no such mean."""
     columns = []
@@ -137,7 +137,7 @@ def _by_resampling(
     paired: PairedCounts,
     estimator: Estimator,
     metric: Metric,
-    support: str | Support,
+    support: SupportName | Support,
     seed: int,
 ) -> FloatArray:
     """Covariance of refits to users drawn with replacement, all models of a user together."""

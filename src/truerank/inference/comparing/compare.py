@@ -11,15 +11,16 @@ import numpy as np
 
 from truerank import _checks, estimators
 from truerank import metrics as metrics_module
-from truerank._types import FloatArray, Scope
+from truerank._types import FloatArray, Scope, SupportName
 from truerank.errors import InputError
-from truerank.estimators import Estimator, Fit
+from truerank.estimators import Estimator, Fit, Naive
 from truerank.estimators.support import Support
 from truerank.inference.comparing import _compared, user_sampling
 from truerank.inference.comparing._covariance import Scatter, scatter
 from truerank.inference.comparing.comparison import Comparison, Difference, Standing
 from truerank.inference.comparing.user_sampling import HypothesisTest, Sample
-from truerank.inference.intervals.error_law import ErrorLaw, Fitted, error_law, outcome_gains
+from truerank.inference.intervals.error_law import ErrorLaw, outcome_gains
+from truerank.inference.intervals.fitting import Fitted
 from truerank.inference.intervals.interval import (
     MUCH,
     SMALL,
@@ -29,7 +30,6 @@ from truerank.inference.intervals.interval import (
     check_scope,
     interval_of,
     normal_quantile,
-    reference_of,
 )
 from truerank.inference.intervals.redraw import distinct
 from truerank.metrics import Metric, MetricLike
@@ -55,6 +55,7 @@ class _Model:
     gains: FloatArray | None
     per_user: float
     value: float
+    naive: float
 
 
 def compare(
@@ -67,7 +68,7 @@ def compare(
     population_size: float | None = None,
     baseline: str | None = None,
     unpaired: bool = False,
-    support: str | Support = "auto",
+    support: SupportName | Support = "auto",
     seed: int = 0,
     progress: Progress = None,
     **table_options: Any,
@@ -79,18 +80,19 @@ def compare(
 
     Parameters
     ----------
-    models
-        Name -> the ranks of each: RankCounts or what `evaluate` gives (unpaired: they do not say
-        which rank is whose), or tables or files with ``user_id`` and ``rank`` as in
-        `RankCounts.from_table` (paired by user). Or :class:`PairedCounts`, or one table or file
-        with a column ``model``.
-    metric
-        One metric, such as ``"ndcg@10"``.
-    estimator, support, seed, progress
-        As in `estimate`.
-    confidence
-        Of each interval; what is called significant is so after Holm's adjustment for all pairs.
-    scope
+    models : dict, PairedCounts, table or file
+        Name -> the ranks of each: RankCounts or what `truerank.evaluate` gives (unpaired: they do
+        not say which rank is whose), or tables or files with ``user_id`` and ``rank`` as in
+        `RankCounts.from_table` (paired by user). Or :class:`~truerank.PairedCounts`, or one table
+        or file with a column ``model``.
+    metric : str or Metric, default "ndcg@10"
+        One metric.
+    estimator : str or Estimator, default "smooth"
+        As in `truerank.estimate`.
+    confidence : float, default 0.95
+        Confidence of each interval; what is called better is so after Holm's correction for all
+        pairs.
+    scope : {"these-users", "population"}
         ``"these-users"``: would an exact evaluation of the same users put the models in this
         order? ``"population"``: are they so for the users that these were drawn from?
 
@@ -101,15 +103,35 @@ def compare(
         fully correlated. So the interval is never too narrow, but too wide if negatives were
         shared and models are alike in part. Bias and what estimators assume are not taken to
         cancel, except for bias that is alike.
-    population_size
+    population_size : float, optional
         The number of all users, where it is known.
-    baseline
+    baseline : str, optional
         Compare every model with this one alone, instead of every pair.
-    unpaired
+    unpaired : bool, default False
         Compare as if each model had users of its own. Needed where models were scored on other
         users, pools or schemes.
-    table_options
+    support : {"auto", "full"} or Support
+        As in `truerank.estimate`.
+    seed : int, default 0
+        Seed of the simulations behind intervals.
+    progress : callable or bool, optional
+        As in `truerank.estimate`.
+    **table_options
         For tables, as in `RankCounts.from_table`: ``n_items``, ``sample_size``, ``columns``, ...
+
+    Returns
+    -------
+    Comparison
+        ``result.verdict`` in words, ``result.ranking``, ``result["EASE", "ALS"].value``.
+
+    Examples
+    --------
+    >>> ranks = {"A": [1, 2, 1, 5, 1, 3], "B": [9, 4, 1, 8, 7, 3]}
+    >>> counts = {
+    ...     name: tr.RankCounts.from_exact_ranks(one, n_items=10) for name, one in ranks.items()
+    ... }
+    >>> tr.compare(counts, "recall@3").verdict
+    'A is better than B on recall@3: +0.5000 against B (95 % interval +0.5000 to +0.5000).'
     """
     (wanted, *more) = metrics_module.parse(metric)
     if more:
@@ -141,25 +163,57 @@ def compare_all(
     population_size: float | None = None,
     baseline: str | None = None,
     unpaired: bool = False,
-    support: str | Support = "auto",
+    support: SupportName | Support = "auto",
     seed: int = 0,
     progress: Progress = None,
     fitted: Mapping[str, Fitted] | None = None,
     **table_options: Any,
 ) -> tuple[Comparison, ...]:
-    """`compare` on several metrics, each model fitted and redrawn once for all of them.
+    """Compare models on several metrics, each model fitted and redrawn once for all of them.
 
-    ``fitted`` may hold what is known of some models: fits by the same estimator to the same counts,
-    with all of the metrics.
+    Parameters
+    ----------
+    models : dict, PairedCounts, table or file
+        As in `compare`.
+    metrics : str, Metric or list of these
+        The metrics.
+    estimator : str or Estimator, default "smooth"
+        As in `compare`.
+    confidence : float, default 0.95
+        As in `compare`.
+    scope : {"these-users", "population"}
+        As in `compare`.
+    population_size : float, optional
+        As in `compare`.
+    baseline : str, optional
+        As in `compare`.
+    unpaired : bool, default False
+        As in `compare`.
+    support : {"auto", "full"} or Support
+        As in `compare`.
+    seed : int, default 0
+        As in `compare`.
+    progress : callable or bool, optional
+        As in `compare`.
+    fitted : dict of str to Fitted, optional
+        What is known of some models: fits by the same estimator to the same counts, with all of
+        the metrics.
+    **table_options
+        As in `compare`.
+
+    Returns
+    -------
+    tuple of Comparison
+        One per metric.
     """
-    check_scope(scope)
+    whom = check_scope(scope)
     z = normal_quantile(0.5 + check_confidence(confidence) / 2.0)
     chosen = estimators.get(estimator)
     wanted = metrics_module.parse(metrics)
     data = _compared.read(models, unpaired=unpaired, options=table_options)
     if baseline is not None and baseline not in data.counts:
         raise _checks.unknown("baseline", baseline, data.counts)
-    drawn = 0.0 if scope == "these-users" else 1.0
+    drawn = 0.0 if whom == "these-users" else 1.0
     most = max(counts.n_users for counts in data.counts.values())
     everyone = check_population_size(population_size, most)
     if everyone is not None:
@@ -173,8 +227,9 @@ def compare_all(
         estimators.check(wanted, chosen, counts, "plain")
         known = (fitted or {}).get(name)
         if known is None:
-            known = _fit(counts, chosen, wanted, support, seed, progress)
+            known = Fitted.of(counts, chosen, wanted, support=support, seed=seed, progress=progress)
         by_model.append(_on_each(name, counts, known, chosen, wanted, support))
+    exact = all(bool(counts.is_exact.all()) for counts in data.counts.values())
     found = []
     for metric, models_on_it in zip(wanted, zip(*by_model, strict=True), strict=True):
         ordered = sorted(models_on_it, key=lambda model: -model.value)
@@ -195,10 +250,11 @@ def compare_all(
             Comparison(
                 metric.key,
                 estimators.describe(chosen),
-                scope,
+                whom,
                 confidence,
                 data.paired is not None,
                 _how(data, adjusted),
+                exact,
                 tuple(_standings(ordered, spread, metric, adjusted, z, drawn, seed, confidence)),
                 tuple(adjusted),
                 baseline,
@@ -207,40 +263,19 @@ def compare_all(
     return tuple(found)
 
 
-def _fit(
-    counts: RankCounts,
-    estimator: Estimator,
-    metrics: tuple[Metric, ...],
-    support: str | Support,
-    seed: int,
-    progress: Progress,
-) -> Fitted:
-    fit = estimator.fit(counts.pooled(), metrics=metrics, support=support, plug_in="plain")
-    law = error_law(
-        counts,
-        fit,
-        reference_of(counts, fit, metrics, support),
-        estimator,
-        metrics,
-        support=support,
-        seed=seed,
-        progress=progress,
-    )
-    return Fitted(fit, law, metrics)
-
-
 def _on_each(
     name: str,
     counts: RankCounts,
     fitted: Fitted,
     estimator: Estimator,
     metrics: Sequence[Metric],
-    support: str | Support,
+    support: SupportName | Support,
 ) -> list[_Model]:
     """The model on each of the metrics."""
     gains = outcome_gains(counts.pooled(), fitted.fit, estimator, metrics, support)
-    # Weights may sum to more than one a user (several targets): metrics are per user.
+    # Weights may sum to more than one per user (several targets): metrics are per user.
     per_user = counts.total_weight / counts.n_users
+    plain = Naive().fit(counts.pooled(), metrics=metrics, support=support, plug_in="plain").values
     return [
         _Model(
             name,
@@ -250,6 +285,7 @@ def _on_each(
             None if gains is None else gains[:, at],
             per_user,
             fitted.fit.values[metric.key] * per_user,
+            plain[metric.key] * per_user,
         )
         for at, metric in enumerate(metrics)
     ]
@@ -334,7 +370,7 @@ def _tests(
     paired: PairedCounts | None,
     estimator: Estimator,
     metric: Metric,
-    support: str | Support,
+    support: SupportName | Support,
 ) -> dict[tuple[str, str], tuple[HypothesisTest, ...]]:
     """The tests of LJ24 section 7.2 for each pair, on gains per user."""
     samples = []
@@ -367,7 +403,7 @@ def _common_gains(
     paired: PairedCounts,
     estimator: Estimator,
     metric: Metric,
-    support: str | Support,
+    support: SupportName | Support,
 ) -> dict[str, Any]:
     """Gains in each joint outcome by one fit of all models: equal models are exchangeable then."""
     counts = [model.counts for model in models]
@@ -410,6 +446,7 @@ def _standings(
             1 + above,
             len(models) - below,
             float(chance[i]),
+            model.naive,
         )
 
 
@@ -423,9 +460,9 @@ def _how(data: _compared.Compared, differences: Sequence[Difference]) -> str:
         return f"{said}."
     if not any(cuts):
         return (
-            f"{said}; for these users that narrows nothing: ranks do not tell how much of what "
-            "models have in common comes from shared negatives."
+            f"{said}. For these users that does not narrow the intervals: ranks do not tell how "
+            "much of what models have in common comes from shared negatives."
         )
     low, high = (round(100 * share) for share in (min(cuts), max(cuts)))
     share = f"{low} %" if low == high else f"{low} to {high} %"
-    return f"{said}, which takes {share} off the variance of differences."
+    return f"{said}, which takes {share} off the variance of the differences."

@@ -3,19 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+from truerank._types import Alternative, Scope
 from truerank.inference.comparing.user_sampling import HypothesisTest
+from truerank.inference.result import Result, plain
+from truerank.inference.verdicts import CAUTION, MARK, listed
+
+_TURNED: dict[Alternative, Alternative] = {
+    "two-sided": "two-sided",
+    "less": "greater",
+    "greater": "less",
+}
 
 
 @dataclass(frozen=True)
 class Standing:
-    """One model in the ranking of all.
+    """One model among all that are compared.
 
-    ``place`` is that of its value. ``best_place`` and ``worst_place`` are what the differences
-    that are significant (after Holm) leave open. ``best_probability`` is the chance that it is
-    the best of all, errors taken as normal.
+    Attributes
+    ----------
+    model : str
+        Its name.
+    value : float
+        Its metric.
+    low, high : float
+        The interval of the metric.
+    std_error : float
+        Standard error of the metric.
+    resolvable : bool
+        Whether the sample settles the metric, as in `truerank.Estimate`.
+    place : int
+        Its place by the value, 1 for the best.
+    best_place, worst_place : int
+        The places that the significant differences (Holm-corrected) leave possible.
+    best_probability : float
+        The probability that it is the best of all, errors taken as normal.
+    naive : float
+        The metric of the sampled ranks as they are, uncorrected.
     """
 
     model: str
@@ -28,27 +54,54 @@ class Standing:
     best_place: int
     worst_place: int
     best_probability: float
+    naive: float
+
+    @property
+    def places(self) -> str:
+        """The possible places in words.
+
+        Returns
+        -------
+        str
+            ``2`` or ``1 to 3``.
+        """
+        if self.best_place == self.worst_place:
+            return f"{self.place}"
+        return f"{self.best_place} to {self.worst_place}"
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The metric of ``model`` less that of ``other``.
+    """The metric of one model less that of another.
 
     Attributes
     ----------
-    p_value
-        Of the two models being equal, for the scope asked for; it is below 1 - confidence
-        exactly where the interval leaves out 0. Then adjusted for all differences tested.
-    win_probability
-        The chance that ``model`` is the better one, errors taken as normal.
-    paired
+    model, other : str
+        The two models.
+    value : float
+        The metric of ``model`` less that of ``other``.
+    low, high : float
+        The interval of the difference.
+    std_error : float
+        Standard error of the difference.
+    resolvable : bool
+        Whether the sample settles the difference, rather than assumptions.
+    win_probability : float
+        The probability that ``model`` is the better one, errors taken as normal.
+    p_value : float
+        That of equal models, for the scope asked for; it is below 1 - confidence exactly where the
+        interval leaves out 0.
+    p_bonferroni, p_holm : float
+        The p-value, corrected for all differences tested.
+    paired : bool
         Whether the covariance of the two models' errors was measured, on the users they share.
-    reduction
+    reduction : float or None
         The share of the variance of the difference that pairing takes away; below 0 if their
         gains vary against each other. None if unpaired or without any variance.
-    correlation
-        Of the two models' gains over users; None if unpaired or if either does not vary.
-    tests
+    correlation : float or None
+        Correlation of the two models' gains over users; None if unpaired or if either does not
+        vary.
+    tests : tuple of HypothesisTest
         Those of LJ24 section 7.2, for the population, where the estimator has gains per user:
         the two-sample z-test (recall, precision) or t-test; if paired the sign test and Wilcoxon's.
     """
@@ -70,8 +123,13 @@ class Difference:
     tests: tuple[HypothesisTest, ...] = ()
 
     def reversed(self) -> Difference:
-        """The same with the models in the other order."""
-        turned = {"two-sided": "two-sided", "less": "greater", "greater": "less"}
+        """The same with the models in the other order.
+
+        Returns
+        -------
+        Difference
+            ``other`` less ``model``.
+        """
         return replace(
             self,
             model=self.other,
@@ -86,7 +144,7 @@ class Difference:
                     # The share of users ahead; the sum of ranks stays that of the first given.
                     statistic=_turned(test),
                     difference=-test.difference,
-                    alternative=turned[test.alternative],
+                    alternative=_TURNED[test.alternative],
                 )
                 for test in self.tests
             ),
@@ -99,21 +157,51 @@ def _turned(test: HypothesisTest) -> float:
     return -test.statistic if test.name.startswith("two-sample") else test.statistic
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Result):
     """Models compared on one metric: ``result["EASE", "ALS"].value`` is EASE less ALS.
 
-    ``ranking`` has the models from best to worst, ``differences`` every pair (or each model
-    against the ``baseline``) with the better one first. ``paired`` says whether the models were
-    compared on the same users, ``how`` in words.
+    Attributes
+    ----------
+    metric : str
+        The metric.
+    estimator : str
+        The estimator, with its options.
+    scope : {"these-users", "population"}
+        Whom the answer is for.
+    confidence : float
+        Confidence of the intervals.
+    paired : bool
+        Whether the models were compared on the same users.
+    how : str
+        The same in words, with what pairing was worth.
+    exact : bool
+        Whether all ranks are exact: nothing was sampled.
+    ranking : tuple of Standing
+        The models from best to worst.
+    differences : tuple of Difference
+        Every pair (or each model against the ``baseline``), the better one first.
+    baseline : str or None
+        The model that the others were compared with, if there is one.
+
+    Examples
+    --------
+    >>> ranks = {"A": [1, 2, 1, 5, 1, 3], "B": [9, 4, 1, 8, 7, 3]}
+    >>> counts = {
+    ...     name: tr.RankCounts.from_exact_ranks(one, n_items=10) for name, one in ranks.items()
+    ... }
+    >>> found = tr.compare(counts, "recall@3")
+    >>> round(found["A", "B"].value, 4), found.best
+    (0.5, 'A')
     """
 
     metric: str
     estimator: str
-    scope: str
+    scope: Scope
     confidence: float
     paired: bool
     how: str
+    exact: bool
     ranking: tuple[Standing, ...]
     differences: tuple[Difference, ...]
     baseline: str | None = None
@@ -129,70 +217,151 @@ class Comparison:
 
     @property
     def best(self) -> str | None:
-        """The model that is significantly better (after Holm) than all others, if there is one."""
+        """The model that is significantly better (Holm-corrected) than all others.
+
+        Returns
+        -------
+        str or None
+            Its name; None if there is no such model.
+        """
         leader = self.ranking[0].model
         beaten = [one for one in self.differences if leader in (one.model, one.other)]
-        sure = all(one.p_holm < 1.0 - self.confidence for one in beaten)
+        sure = all(self.sure(one) for one in beaten)
         return leader if sure and len(beaten) == len(self.ranking) - 1 else None
+
+    def sure(self, difference: Difference) -> bool:
+        """Whether a difference is significant, corrected for all that were tested.
+
+        Parameters
+        ----------
+        difference : Difference
+            One of ``differences``.
+
+        Returns
+        -------
+        bool
+            By Holm's correction, at the confidence asked for.
+
+        Examples
+        --------
+        >>> ranks = {"A": [1, 2, 1, 5], "B": [9, 4, 1, 8]}
+        >>> counts = {
+        ...     name: tr.RankCounts.from_exact_ranks(one, n_items=10) for name, one in ranks.items()
+        ... }
+        >>> found = tr.compare(counts, "recall@3")
+        >>> found.sure(found["A", "B"])
+        True
+        """
+        return difference.p_holm < 1.0 - self.confidence
 
     @property
     def verdict(self) -> str:
-        """The answer in a sentence or two."""
+        """The answer: which model is better, what uncorrected numbers say, what to do next.
+
+        Returns
+        -------
+        str
+            Up to three sentences.
+        """
         if self.baseline is not None:
             return self._against_baseline()
         leader = self.ranking[0]
         rivals = [self[leader.model, other.model] for other in self.ranking[1:]]
-        open_ = [one for one in rivals if one.p_holm >= 1.0 - self.confidence]
+        open_ = [one for one in rivals if not self.sure(one)]
         closest = max(rivals, key=lambda one: one.p_holm)
         if not open_:
             others = "the others" if len(rivals) > 1 else closest.other
-            said = f"{leader.model} is better than {others} on {self.metric}: {_lead(closest)}."
+            said = f"{leader.model} is better than {others} on {self.metric}: "
         else:
-            names = _listed([one.other for one in open_])
+            names = listed([one.other for one in open_])
             said = (
                 f"Not decided on {self.metric}: {leader.model} leads {names}, but that may be "
-                f"chance: {_lead(closest)}."
+                "chance: "
             )
-        return said + self._caution(rivals)
+        interval = f"{100 * self.confidence:g} % interval"
+        said += (
+            f"{closest.value:+.4f} against {closest.other} ({interval} {closest.low:+.4f} to "
+            f"{closest.high:+.4f})."
+        )
+        return " ".join([said, *self._uncorrected(leader), *self._next(rivals, bool(open_))])
 
     def _against_baseline(self) -> str:
         assert self.baseline is not None
-        sure = [one for one in self.differences if one.p_holm < 1.0 - self.confidence]
+        sure = [one for one in self.differences if self.sure(one)]
         better = [one.model for one in sure if one.other == self.baseline]
         worse = [one.other for one in sure if one.model == self.baseline]
         parts = []
         if better:
-            parts.append(f"{_listed(better)} {_is(better)} better than {self.baseline}")
+            parts.append(f"{listed(better)} {_is(better)} better than {self.baseline}")
         if worse:
-            parts.append(f"{_listed(worse)} {_is(worse)} worse than {self.baseline}")
+            parts.append(f"{listed(worse)} {_is(worse)} worse than {self.baseline}")
         n_open = len(self.differences) - len(sure)
         if n_open:
             parts.append(f"{n_open} of {len(self.differences)} not decided")
-        return f"On {self.metric}, {'; '.join(parts)}." + self._caution(self.differences)
+        said = f"On {self.metric}, {'; '.join(parts)}."
+        return " ".join([said, *self._next(self.differences, n_open > 0)])
 
-    def _caution(self, differences: Sequence[Difference]) -> str:
-        if all(one.resolvable for one in differences):
-            return ""
-        return (
-            " More of the error comes from what the estimator assumes than from what was seen: "
-            "a larger sample is called for."
-        )
+    def _uncorrected(self, leader: Standing) -> list[str]:
+        """What the sampled ranks as they are would have said."""
+        if self.exact:
+            return []
+        first = max(self.ranking, key=lambda one: one.naive)
+        if first.naive == leader.naive:
+            return [f"The sampled ranks as they are put {leader.model} first, too."]
+        return [
+            f"The sampled ranks as they are would have put {first.model} first ({first.naive:.4f} "
+            f"against {leader.naive:.4f} for {leader.model})."
+        ]
 
-    def to_dict(self) -> list[dict[str, Any]]:
-        """One plain dict a difference, ready for JSON."""
-        return [{"metric": self.metric, **asdict(one)} for one in self.differences]
+    def _next(self, differences: Sequence[Difference], undecided: bool) -> list[str]:
+        """What to do."""
+        if not all(one.resolvable for one in differences):
+            return [CAUTION]
+        more = [] if self.exact else ["more negatives, or adaptive sampling"]
+        if self.scope == "population":
+            more = ["more users", *more]
+        return [f"To tell them apart, use {', '.join(more)}."] if undecided and more else []
 
-    def to_pandas(self) -> Any:
-        """A pandas DataFrame, one row a difference, without the tests."""
-        import pandas as pd
+    def rows(self) -> list[dict[str, Any]]:
+        dropped = ("tests",)
+        return [
+            {
+                "metric": self.metric,
+                **{key: value for key, value in plain(one).items() if key not in dropped},
+            }
+            for one in self.differences
+        ]
 
-        return pd.DataFrame(self.to_dict()).drop(columns="tests")
+    def to_dict(self) -> dict[str, Any]:
+        content: dict[str, Any] = {"verdict": self.verdict, **plain(self)}
+        return content
+
+    def _headline(self) -> str:
+        return self.verdict
+
+    def _shown(self) -> list[dict[str, str]]:
+        return [
+            {
+                "place": one.places,
+                "model": one.model,
+                self.metric: f"{one.value:.4f}{'' if one.resolvable else MARK}",
+                f"{100 * self.confidence:g} % interval": f"[{one.low:.4f}, {one.high:.4f}]",
+                "naive": f"{one.naive:.4f}",
+                "probability to be best": f"{100 * one.best_probability:.1f} %",
+            }
+            for one in self.ranking
+        ]
+
+    def _remarks(self) -> list[str]:
+        places = f"Possible places of each model ({100 * self.confidence:g} %, Holm-corrected)."
+        return [self.how, places]
 
     def __repr__(self) -> str:
         lines = [f"Comparison on {self.metric} by {self.estimator}, for {self.scope}"]
         lines += [f"  {self.verdict}", f"  {self.how}"]
         lines += [
             f"  {one.place}. {one.model:<14} {one.value:.5f} [{one.low:.5f}, {one.high:.5f}]"
+            f"{'' if one.resolvable else MARK}"
             for one in self.ranking
         ]
         lines += [
@@ -204,21 +373,19 @@ class Comparison:
 
 
 def p_text(p_value: float) -> str:
-    """``0.012`` or ``<0.001``."""
+    """A p-value as tables show it.
+
+    Parameters
+    ----------
+    p_value : float
+        From 0 to 1.
+
+    Returns
+    -------
+    str
+        ``0.012`` or ``<0.001``.
+    """
     return "<0.001" if p_value < 0.001 else f"{p_value:.3f}"
-
-
-def _lead(one: Difference) -> str:
-    p = p_text(one.p_holm)
-    equals = "" if p.startswith("<") else "= "
-    return (
-        f"{one.value:+.4f} [{one.low:+.4f}, {one.high:+.4f}] against {one.other}, "
-        f"p {equals}{p.replace('<', '< ')} (Holm)"
-    )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _is(names: Sequence[str]) -> str:

@@ -9,22 +9,22 @@ the population that users are drawn from.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from truerank import _checks
-from truerank._types import FloatArray
+from truerank._types import Alternative, FloatArray
 from truerank.errors import InputError
 from truerank.inference.intervals.interval import check_confidence, normal_quantile
 
-ALTERNATIVES = ("two-sided", "less", "greater")
+ALTERNATIVES: tuple[Alternative, ...] = get_args(Alternative)
 
 # -- how many users ---------------------------------------------------------------------------
 
 
 def users_needed(
-    error: float,
+    margin: float,
     *,
     p: float = 0.5,
     variance: float | None = None,
@@ -33,35 +33,49 @@ def users_needed(
     comparison: bool = False,
     n_statements: int = 1,
 ) -> float:
-    """Users for an absolute margin of ``error``, not rounded up.
-
-    1,067.07 for 3 %, 9,603.6 for 1 % at ``p`` = 0.5 and 95 % (LJ24 eq. 46 and 47).
+    """Users needed for a margin of error, by the normal approximation (LJ24 eq. 46).
 
     Parameters
     ----------
-    p, variance
-        The recall that is expected, 0.5 being the worst; or the variance of any metric's gains
-        over users, in place of p (1 - p).
-    population_size
-        How many users there are in all, where that is known: the finite-population correction.
-    comparison
+    margin : float
+        Half-width of the interval, in units of the metric: 0.03 for 3 percentage points of recall.
+    p : float, default 0.5
+        The recall that is expected, 0.5 being the worst.
+    variance : float, optional
+        The variance of any metric's gains over users, in place of p (1 - p).
+    confidence : float, default 0.95
+        Confidence of the interval.
+    population_size : float, optional
+        The number of all users, where it is known: the finite-population correction.
+    comparison : bool, default False
         For the difference of two models, each on users of its own (LJ24 eq. 52): twice as many,
         and that for each model.
-    n_statements
-        How many such statements are to hold at once (Bonferroni).
+    n_statements : int, default 1
+        Number of such statements that are to hold at once (Bonferroni).
+
+    Returns
+    -------
+    float
+        The number of users, not rounded up.
+
+    Examples
+    --------
+    >>> from truerank.inference.comparing import user_sampling
+    >>> round(user_sampling.users_needed(0.03), 2)  # LJ24 eq. 47
+    1067.07
     """
-    error = _checks.real(error, "error", low=0.0, open_low=True)
+    margin = _checks.real(margin, "margin", low=0.0, open_low=True)
     if variance is None:
         p = _checks.real(p, "p", low=0.0, high=1.0)
         variance = p * (1.0 - p)
     variance = _checks.real(variance, "variance", low=0.0)
     chance = _chance_of_error(confidence, n_statements)
-    needed = variance * (normal_quantile(1.0 - chance / 2.0) / error) ** 2  # LJ24 eq. 46
+    needed = variance * (normal_quantile(1.0 - chance / 2.0) / margin) ** 2  # LJ24 eq. 46
     return finite_population(2.0 * needed if comparison else needed, population_size)
 
 
 def hoeffding_users(
-    error: float,
+    margin: float,
     *,
     spread: float = 1.0,
     confidence: float = 0.95,
@@ -69,29 +83,94 @@ def hoeffding_users(
     comparison: bool = False,
     n_statements: int = 1,
 ) -> float:
-    """Users for a margin of ``error`` whatever the distribution of gains in a range of ``spread``.
+    """Users needed for a margin of error, whatever the distribution of gains (LJ24 eq. 48).
 
-    From LJ24 eq. 48; options as in :func:`users_needed`. More than the normal approximation asks
-    for, and sure at any number of users.
+    More than the normal approximation asks for, and sure at any number of users.
+
+    Parameters
+    ----------
+    margin : float
+        Half-width of the interval, in units of the metric.
+    spread : float, default 1.0
+        The range that gains lie in.
+    confidence : float, default 0.95
+        Confidence of the interval.
+    population_size : float, optional
+        As in `users_needed`.
+    comparison : bool, default False
+        As in `users_needed`.
+    n_statements : int, default 1
+        As in `users_needed`.
+
+    Returns
+    -------
+    float
+        The number of users, not rounded up.
+
+    Examples
+    --------
+    >>> from truerank.inference.comparing import user_sampling
+    >>> round(user_sampling.hoeffding_users(0.03), 2)
+    2049.38
     """
-    error = _checks.real(error, "error", low=0.0, open_low=True) / _checks.real(
+    margin = _checks.real(margin, "margin", low=0.0, open_low=True) / _checks.real(
         spread, "spread", low=0.0, open_low=True
     )
     chance = _chance_of_error(confidence, n_statements)
-    needed = float(np.log(2.0 / chance)) / (2.0 * error**2)
+    needed = float(np.log(2.0 / chance)) / (2.0 * margin**2)
     return finite_population(2.0 * needed if comparison else needed, population_size)
 
 
-def hoeffding_chance(n_users: float, error: float, *, spread: float = 1.0) -> float:
-    """The most that the chance of an error of at least ``error`` can be (LJ24 eq. 48)."""
+def hoeffding_chance(n_users: float, margin: float, *, spread: float = 1.0) -> float:
+    """The most that the chance of an error beyond a margin can be (LJ24 eq. 48).
+
+    Parameters
+    ----------
+    n_users : float
+        The number of users.
+    margin : float
+        The margin, in units of the metric.
+    spread : float, default 1.0
+        The range that gains lie in.
+
+    Returns
+    -------
+    float
+        At most 1.
+
+    Examples
+    --------
+    >>> from truerank.inference.comparing import user_sampling
+    >>> round(user_sampling.hoeffding_chance(10_000, 0.02), 6)
+    0.000671
+    """
     n_users = _checks.real(n_users, "n_users", low=0.0, open_low=True)
-    error = _checks.real(error, "error", low=0.0)
+    margin = _checks.real(margin, "margin", low=0.0)
     spread = _checks.real(spread, "spread", low=0.0, open_low=True)
-    return float(min(1.0, 2.0 * np.exp(-2.0 * n_users * (error / spread) ** 2)))
+    return float(min(1.0, 2.0 * np.exp(-2.0 * n_users * (margin / spread) ** 2)))
 
 
 def finite_population(n_users: float, population_size: float | None) -> float:
-    """Users needed out of ``population_size`` where ``n_users`` would be out of endlessly many."""
+    """Users needed out of so many, where they would be ``n_users`` out of endlessly many.
+
+    Parameters
+    ----------
+    n_users : float
+        Users needed of an endless population.
+    population_size : float or None
+        The number of all users; None if it is endless.
+
+    Returns
+    -------
+    float
+        Users needed.
+
+    Examples
+    --------
+    >>> from truerank.inference.comparing import user_sampling
+    >>> user_sampling.finite_population(1000, 1000)
+    500.0
+    """
     if population_size is None:
         return float(n_users)
     population_size = _checks.real(population_size, "population_size", low=0.0, open_low=True)
@@ -108,7 +187,17 @@ def _chance_of_error(confidence: float, n_statements: int) -> float:
 
 @dataclass(frozen=True)
 class Sample:
-    """Gains over users: their mean, variance (divided by n, not n - 1) and number of users."""
+    """Gains over users.
+
+    Attributes
+    ----------
+    mean : float
+        Their mean: the metric.
+    variance : float
+        Their variance, divided by n, not n - 1.
+    n_users : float
+        The number of users.
+    """
 
     mean: float
     variance: float
@@ -116,7 +205,20 @@ class Sample:
 
     @classmethod
     def of(cls, gains: Any, weights: Any = None) -> Sample:
-        """From one gain a user, or from distinct gains and how many users have each."""
+        """A sample from gains.
+
+        Parameters
+        ----------
+        gains : array
+            One gain per user, or distinct gains.
+        weights : array, optional
+            The number of users who have each.
+
+        Returns
+        -------
+        Sample
+            Mean, variance and number of users.
+        """
         gain, weight = _weighted(gains, weights)
         total = float(weight.sum())
         mean = float(weight @ gain) / total
@@ -124,7 +226,20 @@ class Sample:
 
     @classmethod
     def proportion(cls, p: float, n_users: float) -> Sample:
-        """Of ``n_users``, the share ``p`` are hits."""
+        """A sample of hits.
+
+        Parameters
+        ----------
+        p : float
+            The share of users with a hit.
+        n_users : float
+            The number of users.
+
+        Returns
+        -------
+        Sample
+            With mean p and variance p (1 - p).
+        """
         p = _checks.real(p, "p", low=0.0, high=1.0)
         return cls(p, p * (1.0 - p), _checks.real(n_users, "n_users", low=0.0, open_low=True))
 
@@ -133,21 +248,52 @@ class Sample:
 class HypothesisTest:
     """A test of the first model's metric being that of the second.
 
-    ``difference`` is first less second (for the sign and Wilcoxon tests: mean of the differences),
-    ``alternative`` what is held against equality: ``"less"`` is LJ24's, first below second.
+    Attributes
+    ----------
+    name : str
+        The test.
+    statistic : float
+        Its statistic.
+    p_value : float
+        The chance of a statistic at least as far out if the models are equal.
+    difference : float
+        First less second (for the sign and Wilcoxon tests: mean of the differences).
+    alternative : {"two-sided", "less", "greater"}
+        What is held against equality: ``"less"`` is LJ24's, first below second.
     """
 
     name: str
     statistic: float
     p_value: float
     difference: float
-    alternative: str = "two-sided"
+    alternative: Alternative = "two-sided"
 
 
-def z_test(first: Sample, second: Sample, *, alternative: str = "two-sided") -> HypothesisTest:
+def z_test(
+    first: Sample, second: Sample, *, alternative: Alternative = "two-sided"
+) -> HypothesisTest:
     """Two-sample z-test with pooled variance, for recall (LJ24 eq. 49 and 50).
 
     For proportions the pooled variance is p (1 - p) at the pooled p.
+
+    Parameters
+    ----------
+    first, second : Sample
+        Gains of the two models.
+    alternative : {"two-sided", "less", "greater"}
+        What is held against equality.
+
+    Returns
+    -------
+    HypothesisTest
+        Statistic and p-value.
+
+    Examples
+    --------
+    >>> from truerank.inference.comparing.user_sampling import Sample, z_test
+    >>> test = z_test(Sample.proportion(0.5, 1000), Sample.proportion(0.45, 1000))
+    >>> round(test.statistic, 3), round(test.p_value, 3)
+    (2.239, 0.025)
     """
     total = first.n_users + second.n_users
     mean = (first.n_users * first.mean + second.n_users * second.mean) / total
@@ -159,8 +305,29 @@ def z_test(first: Sample, second: Sample, *, alternative: str = "two-sided") -> 
     )
 
 
-def t_test(first: Sample, second: Sample, *, alternative: str = "two-sided") -> HypothesisTest:
-    """Two-sample t-test without equal variances (Welch), for ndcg, ap and the like."""
+def t_test(
+    first: Sample, second: Sample, *, alternative: Alternative = "two-sided"
+) -> HypothesisTest:
+    """Two-sample t-test without equal variances (Welch), for ndcg, ap and the like.
+
+    Parameters
+    ----------
+    first, second : Sample
+        Gains of the two models.
+    alternative : {"two-sided", "less", "greater"}
+        What is held against equality.
+
+    Returns
+    -------
+    HypothesisTest
+        Statistic and p-value.
+
+    Examples
+    --------
+    >>> from truerank.inference.comparing.user_sampling import Sample, t_test
+    >>> t_test(Sample(0.5, 0.04, 100), Sample(0.4, 0.04, 100)).p_value < 0.001
+    True
+    """
     from scipy.special import stdtr
 
     for sample in (first, second):
@@ -181,7 +348,27 @@ def t_test(first: Sample, second: Sample, *, alternative: str = "two-sided") -> 
 def difference_interval(
     first: Sample, second: Sample, *, confidence: float = 0.95
 ) -> tuple[float, float]:
-    """Interval for the difference of two independent samples (LJ24 eq. 51)."""
+    """Interval for the difference of two independent samples (LJ24 eq. 51).
+
+    Parameters
+    ----------
+    first, second : Sample
+        Gains of the two models.
+    confidence : float, default 0.95
+        Confidence of the interval.
+
+    Returns
+    -------
+    tuple of float
+        The ends of the interval of first less second.
+
+    Examples
+    --------
+    >>> from truerank.inference.comparing.user_sampling import Sample, difference_interval
+    >>> ends = difference_interval(Sample.proportion(0.5, 1000), Sample.proportion(0.45, 1000))
+    >>> [round(end, 4) for end in ends]
+    [0.0063, 0.0937]
+    """
     z = normal_quantile(0.5 + check_confidence(confidence) / 2.0)
     half = z * np.sqrt(first.variance / first.n_users + second.variance / second.n_users)
     difference = first.mean - second.mean
@@ -189,12 +376,31 @@ def difference_interval(
 
 
 def sign_test(
-    differences: Any, weights: Any = None, *, alternative: str = "two-sided"
+    differences: Any, weights: Any = None, *, alternative: Alternative = "two-sided"
 ) -> HypothesisTest:
     """Sign test of paired users: of those whose gains differ, is either model ahead for more?
 
-    ``differences`` of gains, first less second, one a user, or distinct ones and how many users
-    have each. Exact (binomial); the statistic is the share of users for whom the first leads.
+    Exact (binomial); the statistic is the share of users for whom the first leads.
+
+    Parameters
+    ----------
+    differences : array
+        Differences of gains, first less second: one per user, or distinct ones.
+    weights : array, optional
+        The number of users who have each.
+    alternative : {"two-sided", "less", "greater"}
+        What is held against equality.
+
+    Returns
+    -------
+    HypothesisTest
+        Statistic and p-value.
+
+    Examples
+    --------
+    >>> from truerank.inference.comparing.user_sampling import sign_test
+    >>> sign_test([1, 1, 1, 1, 0, -1]).p_value
+    0.375
     """
     from scipy.special import betainc
 
@@ -213,12 +419,32 @@ def sign_test(
 
 
 def wilcoxon_test(
-    differences: Any, weights: Any = None, *, alternative: str = "two-sided"
+    differences: Any, weights: Any = None, *, alternative: Alternative = "two-sided"
 ) -> HypothesisTest:
-    """Wilcoxon's signed-rank test of paired users, arguments as in :func:`sign_test`.
+    """Wilcoxon's signed-rank test of paired users.
 
     By the normal approximation with ties; users without a difference are left out. The statistic
     is the sum of the ranks of positive differences.
+
+    Parameters
+    ----------
+    differences : array
+        As in `sign_test`.
+    weights : array, optional
+        As in `sign_test`.
+    alternative : {"two-sided", "less", "greater"}
+        What is held against equality.
+
+    Returns
+    -------
+    HypothesisTest
+        Statistic and p-value.
+
+    Examples
+    --------
+    >>> from truerank.inference.comparing.user_sampling import wilcoxon_test
+    >>> wilcoxon_test([3, 2, 1, 1, 0, -1]).statistic
+    13.0
     """
     difference, weight = _weighted(differences, weights)
     mean = float(weight @ difference / weight.sum())
@@ -237,13 +463,49 @@ def wilcoxon_test(
 
 
 def bonferroni(p_values: Any) -> FloatArray:
-    """p-values times their number: the chance that any of true hypotheses is rejected is kept."""
+    """p-values times their number.
+
+    The chance that any of several true hypotheses is rejected stays what it is for one.
+
+    Parameters
+    ----------
+    p_values : array
+        One per hypothesis.
+
+    Returns
+    -------
+    array
+        Corrected p-values, at most 1.
+
+    Examples
+    --------
+    >>> from truerank.inference.comparing.user_sampling import bonferroni
+    >>> bonferroni([0.01, 0.04]).tolist()
+    [0.02, 0.08]
+    """
     p = _p_values(p_values)
     return np.minimum(p * p.size, 1.0)
 
 
 def holm(p_values: Any) -> FloatArray:
-    """Holm's step-down adjustment: keeps what Bonferroni keeps, and never rejects less."""
+    """Holm's step-down correction: keeps what Bonferroni keeps, and never rejects less.
+
+    Parameters
+    ----------
+    p_values : array
+        One per hypothesis.
+
+    Returns
+    -------
+    array
+        Corrected p-values, at most 1.
+
+    Examples
+    --------
+    >>> from truerank.inference.comparing.user_sampling import holm
+    >>> holm([0.01, 0.04]).tolist()
+    [0.02, 0.04]
+    """
     p = _p_values(p_values)
     order = np.argsort(p, kind="stable")
     stepped = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
@@ -252,14 +514,27 @@ def holm(p_values: Any) -> FloatArray:
     return adjusted
 
 
-def normal_p_value(z: float, alternative: str = "two-sided") -> float:
-    """The chance of a standard normal variable at least as far out as ``z``."""
+def normal_p_value(z: float, alternative: Alternative = "two-sided") -> float:
+    """The chance of a standard normal variable at least as far out.
+
+    Parameters
+    ----------
+    z : float
+        The value.
+    alternative : {"two-sided", "less", "greater"}
+        On which side it counts.
+
+    Returns
+    -------
+    float
+        The p-value.
+    """
     from scipy.special import ndtr
 
     return _tail(lambda x: float(ndtr(x)), z, alternative)
 
 
-def _tail(cdf: Any, statistic: float, alternative: str) -> float:
+def _tail(cdf: Any, statistic: float, alternative: Alternative) -> float:
     """Of a symmetric distribution."""
     _check_alternative(alternative)
     if alternative == "two-sided":
@@ -274,7 +549,7 @@ def _ratio(difference: float, error: Any) -> float:
     return float(np.sign(difference)) * np.inf if difference else 0.0
 
 
-def _check_alternative(alternative: str) -> None:
+def _check_alternative(alternative: Alternative) -> None:
     if alternative not in ALTERNATIVES:
         raise _checks.unknown("alternative", alternative, ALTERNATIVES)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from truerank import progress as _progress
-from truerank._types import FloatArray
+from truerank._types import FloatArray, PlugIn, SupportName
 from truerank.estimators import Estimator, Fit
 from truerank.estimators.support import Support
 from truerank.inference.intervals.redraw import Posterior, Users, distinct, occurrences
@@ -28,16 +28,16 @@ class ErrorLaw:
 
     Attributes
     ----------
-    negatives
+    negatives : array
         Standard deviation of the estimate over redraws of the negatives, the users' global ranks
         being what they are.
-    bias
+    bias : array
         Mean of the error, as far as it is clear.
-    blur
+    blur : array
         Standard deviation of the rest of the error, which no redraw of the negatives shows: the
         estimate does not see the very ranks of these users and takes those of their like; with a
         posterior, all that it leaves open of the rank distribution.
-    users
+    users : array
         Standard deviation of the estimate's mean over redraws of the users.
     """
 
@@ -48,22 +48,30 @@ class ErrorLaw:
 
     @property
     def total(self) -> FloatArray:
-        """Root mean squared error for these users."""
+        """Root mean squared error for these users.
+
+        Returns
+        -------
+        array
+            Shape (n_metrics,).
+        """
         return np.sqrt(self.negatives**2 + self.bias**2 + self.blur**2)
 
     def of(self, at: Sequence[int]) -> ErrorLaw:
-        """The law of some of the metrics alone."""
+        """The law of some of the metrics alone.
+
+        Parameters
+        ----------
+        at : list of int
+            Which metrics.
+
+        Returns
+        -------
+        ErrorLaw
+            With these, in this order.
+        """
         at = list(at)
         return ErrorLaw(self.negatives[at], self.bias[at], self.blur[at], self.users[at])
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """A fit of some metrics and the law of its errors."""
-
-    fit: Fit
-    law: ErrorLaw
-    metrics: tuple[Metric, ...]
 
 
 def error_law(
@@ -73,19 +81,47 @@ def error_law(
     estimator: Estimator,
     metrics: Sequence[Metric],
     *,
-    support: str | Support = "auto",
-    plug_in: str = "plain",
+    support: SupportName | Support = "auto",
+    plug_in: PlugIn = "plain",
     gains: bool = True,
     repeats: int = REFITS,
     seed: int = 0,
     progress: Progress = None,
 ) -> ErrorLaw:
-    """The law of the error of ``fit``, by ``estimator`` of ``counts``.
-
-    Ranks are taken to follow ``reference``, a fit with a posterior; it may be the same.
+    """The law of the error of a fit.
 
     Estimators that are a mean of gains per outcome, or nearly so, need a single set of redrawn
-    users; of others ``repeats`` redrawn tables are fitted anew (``gains=False`` does so for all).
+    users; others are fitted again to redrawn tables.
+
+    Parameters
+    ----------
+    counts : RankCounts
+        The outcomes that were fitted.
+    fit : Fit
+        The fit.
+    reference : Fit
+        The fit that ranks are taken to follow, one with a posterior; it may be the same.
+    estimator : Estimator
+        The estimator of ``fit``.
+    metrics : list of Metric
+        The metrics whose errors are asked for.
+    support : {"auto", "full"} or Support, default "auto"
+        The grid of global ranks.
+    plug_in : {"plain", "posterior"}, default "plain"
+        How metrics are read off a distribution.
+    gains : bool, default True
+        False fits again to redrawn tables, whatever the estimator.
+    repeats : int, default 500
+        Number of redrawn tables to fit.
+    seed : int, default 0
+        Seed of the redraws.
+    progress : callable or bool, optional
+        As in `truerank.estimate`.
+
+    Returns
+    -------
+    ErrorLaw
+        In mean gains.
     """
     rng = np.random.default_rng(seed)
     pooled = counts.pooled()
@@ -113,9 +149,28 @@ def outcome_gains(
     fit: Fit,
     estimator: Estimator,
     metrics: Sequence[Metric],
-    support: str | Support,
+    support: SupportName | Support,
 ) -> FloatArray | None:
-    """Gains whose mean over users is the estimate, at least to first order; None without."""
+    """Gains whose mean over users is the estimate, at least to first order.
+
+    Parameters
+    ----------
+    outcomes : RankCounts
+        The outcomes to give gains to.
+    fit : Fit
+        The fit.
+    estimator : Estimator
+        Its estimator.
+    metrics : list of Metric
+        The metrics.
+    support : {"auto", "full"} or Support
+        The grid of global ranks.
+
+    Returns
+    -------
+    array or None
+        Shape (n_outcomes, n_metrics); None for estimators that are no such mean.
+    """
     if fit.posterior is not None:
         return fit.posterior.gains(outcomes, metrics)
     return estimator.gains(outcomes, metrics=metrics, support=support)
@@ -126,7 +181,7 @@ def _of_gains(
     fit: Fit,
     estimator: Estimator,
     metrics: Sequence[Metric],
-    support: str | Support,
+    support: SupportName | Support,
     rng: np.random.Generator,
 ) -> ErrorLaw | None:
     """By the moments of gains over users and over redraws of each of them."""
@@ -161,8 +216,8 @@ def _of_refits(
     posterior: Posterior,
     estimator: Estimator,
     metrics: Sequence[Metric],
-    support: str | Support,
-    plug_in: str,
+    support: SupportName | Support,
+    plug_in: PlugIn,
     repeats: int,
     rng: np.random.Generator,
     progress: Progress,
@@ -200,8 +255,8 @@ def _shared(
     fit: Fit,
     estimator: Estimator,
     metrics: Sequence[Metric],
-    support: str | Support,
-    plug_in: str,
+    support: SupportName | Support,
+    plug_in: PlugIn,
 ) -> FloatArray:
     """What negatives shared within replicate groups add to the variance, (n_metrics,).
 
@@ -226,8 +281,8 @@ def _jackknife(
     counts: RankCounts,
     estimator: Estimator,
     metrics: Sequence[Metric],
-    support: str | Support,
-    plug_in: str,
+    support: SupportName | Support,
+    plug_in: PlugIn,
 ) -> FloatArray:
     """A gain for each outcome, by leaving out replicate group after group."""
     groups = np.unique(counts.replicate)

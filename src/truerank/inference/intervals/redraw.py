@@ -1,4 +1,4 @@
-"""Evaluations drawn anew for the users of a table of counts.
+"""Evaluations drawn again for the users of a table of counts.
 
 Each user gets a global rank R* from its own posterior (its outcome under the fitted distribution),
 and from R* sampled ranks r* by the design it was evaluated with. The law of the error, the estimate
@@ -27,9 +27,20 @@ _ENTRIES = 2**22  # of the posterior at a time
 
 @dataclass(frozen=True)
 class Users:
-    """Users that evaluations can be drawn for: arrays of shape (n_users,), one design each.
+    """Users that evaluations can be drawn for; arrays are of shape (n_users,).
 
-    ``scheme`` indexes ``schemes``; ``sample_size`` is that of fixed samples.
+    Attributes
+    ----------
+    schemes : tuple of Scheme
+        The laws that samples follow.
+    scheme : array of int
+        The law of each user, as an index of ``schemes``.
+    n_items : array of int
+        The pool of each user.
+    sample_size : array of int
+        The sample size of users with fixed samples.
+    global_rank : array of int
+        The rank of each user's target among all items, 1-based.
     """
 
     schemes: tuple[Scheme, ...]
@@ -40,15 +51,43 @@ class Users:
 
     @property
     def n_users(self) -> int:
-        """How many."""
+        """The number of users.
+
+        Returns
+        -------
+        int
+            Those of the arrays.
+        """
         return int(self.global_rank.size)
 
     def gains(self, metrics: Sequence[Metric]) -> FloatArray:
-        """The gain of each metric at each global rank, (n_users, n_metrics)."""
+        """The gain of each metric at each global rank.
+
+        Parameters
+        ----------
+        metrics : list of Metric
+            The metrics.
+
+        Returns
+        -------
+        array
+            Shape (n_users, n_metrics).
+        """
         return np.stack([metric.gain(self.global_rank, self.n_items) for metric in metrics], 1)
 
     def evaluate(self, rng: np.random.Generator) -> IntArray:
-        """Sampled anew: (scheme, pool, sample size, sampled rank) of each user, (4, n_users)."""
+        """Draw one evaluation of these users.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of the draws.
+
+        Returns
+        -------
+        array of int
+            Scheme, pool, sample size and sampled rank of each user, shape (4, n_users).
+        """
         found = np.stack([self.scheme, self.n_items, self.sample_size, self.global_rank])
         for code, scheme in enumerate(self.schemes):
             at = np.flatnonzero(self.scheme == code)
@@ -59,7 +98,20 @@ class Users:
 
 
 def distinct(schemes: tuple[Scheme, ...], found: IntArray) -> tuple[RankCounts, IntArray]:
-    """The distinct outcomes of (4, n) as counts of weight 1, and the row of each given one."""
+    """The distinct ones of drawn outcomes.
+
+    Parameters
+    ----------
+    schemes : tuple of Scheme
+        The laws that the first row of ``found`` indexes.
+    found : array of int
+        Scheme, pool, sample size and sampled rank of n outcomes, shape (4, n).
+
+    Returns
+    -------
+    tuple of (RankCounts, array of int)
+        The distinct outcomes with weight 1, and which of them each given one is, shape (n,).
+    """
     order = np.lexsort(found[::-1])
     new = np.ones(order.size, dtype=bool)
     new[1:] = (np.diff(found[:, order], axis=1) != 0).any(axis=0)
@@ -81,13 +133,34 @@ def distinct(schemes: tuple[Scheme, ...], found: IntArray) -> tuple[RankCounts, 
 
 
 def occurrences(table: IntArray, row: IntArray, shape: tuple[int, int]) -> FloatArray:
-    """How often each row occurs in each table, ``shape`` being (n_tables, n_rows)."""
+    """How often each row occurs in each table.
+
+    Parameters
+    ----------
+    table, row : array of int
+        The table and the row of each occurrence, shape (n,).
+    shape : tuple of int
+        (n_tables, n_rows).
+
+    Returns
+    -------
+    array
+        Numbers of occurrences, of that shape.
+    """
     flat = np.bincount(table * shape[1] + row, minlength=shape[0] * shape[1])
     return flat.reshape(shape).astype(np.float64)
 
 
 class Posterior:
-    """The users of ``counts``, with global ranks by their outcomes and ``law``."""
+    """The users of a table of counts, whose global ranks follow their outcomes and a law.
+
+    Parameters
+    ----------
+    counts : RankCounts
+        The users' outcomes.
+    law : RankDistribution
+        The distribution of global ranks before an outcome is seen.
+    """
 
     def __init__(self, counts: RankCounts, law: RankDistribution) -> None:
         self._counts = counts
@@ -106,12 +179,32 @@ class Posterior:
 
     @property
     def n_users(self) -> int:
-        """How many are drawn."""
+        """The number of users that are drawn.
+
+        Returns
+        -------
+        int
+            At most 20,000; the spread of more follows from theirs.
+        """
         return int(self._row.size)
 
     def draw(self, rng: np.random.Generator, *, resample: bool = False, copies: int = 1) -> Users:
-        """One set of users, each with ``copies`` ranks of its own; resampled with replacement if
-        the users themselves are random."""
+        """Draw one set of users.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of the draws.
+        resample : bool, default False
+            Whether the users themselves are random: drawn with replacement.
+        copies : int, default 1
+            Ranks drawn for each of them.
+
+        Returns
+        -------
+        Users
+            With a global rank each.
+        """
         counts, row = self._counts, np.repeat(self._row, copies)
         if resample:
             row = np.sort(rng.choice(row, size=row.size))
@@ -156,6 +249,18 @@ def merged_pools(counts: RankCounts, most: int) -> IntArray:
     """The pool of each outcome, or the mean of a group of neighbouring ones if there are many.
 
     No ladder or sample may reach beyond a merged pool that it did not reach beyond before.
+
+    Parameters
+    ----------
+    counts : RankCounts
+        The outcomes.
+    most : int
+        Pool sizes to tell apart.
+
+    Returns
+    -------
+    array of int
+        The pool of each outcome, shape (n_outcomes,).
     """
     if np.unique(counts.n_items).size <= most:
         return counts.n_items

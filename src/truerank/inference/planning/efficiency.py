@@ -20,8 +20,16 @@ SHARES = (0.10, 0.15)  # of the items: where LJ24 (section 6.3) would have sampl
 class Stage:
     """A size of an adaptive sample that doubles until a negative ranks above the target.
 
-    ``share`` is the size over the items, ``reached`` the share of users who come to it, and
-    ``cost`` LJ24's C_j: items sampled for each user whose sampling ends there.
+    Attributes
+    ----------
+    sample_size : int
+        The size, the target included.
+    share : float
+        The size over the number of items.
+    reached : float
+        The share of users who come to it.
+    cost : float
+        LJ24's C_j: items sampled for each user whose sampling ends there.
     """
 
     sample_size: int
@@ -33,10 +41,21 @@ class Stage:
 def sampling_efficiency(
     distribution: RankDistribution, *, start: int = 100, replacement: bool = False
 ) -> tuple[Stage, ...]:
-    """The curve C_j (LJ24 eq. 44) expected of a rank distribution.
+    """The curve C_j (LJ24 eq. 44) that a rank distribution leads to.
 
-    Sizes double from ``start`` up to the catalogue. The last one, where all sampling ends, is left
-    out, as in the equation.
+    Parameters
+    ----------
+    distribution : RankDistribution
+        The distribution of global ranks.
+    start : int, default 100
+        The first size; sizes double from there up to the catalogue.
+    replacement : bool, default False
+        Whether an item may be drawn twice.
+
+    Returns
+    -------
+    tuple of Stage
+        One per size but the last, where all sampling ends, as in the equation.
     """
     n_items = distribution.n_items
     ladder = make_ladder(min(start, n_items), n_items)[:-1]
@@ -59,9 +78,17 @@ def sampling_efficiency(
 class Effort:
     """What one size of an adaptive sample took of those who were evaluated.
 
-    ``reached`` and ``ended`` are shares of the users, ``pairs`` the negatives drawn at this size in
-    the mean over all users. ``cost`` is LJ24's C_j as it was: negatives drawn at this size for each
-    user who ended there; infinite where nobody did, None at the last, where everyone ends.
+    Attributes
+    ----------
+    sample_size : int
+        The size, the target included.
+    reached, ended : float
+        Shares of the users who came to it, and whose sampling ended there.
+    pairs : float
+        Negatives drawn at this size, in the mean over all users.
+    cost : float or None
+        LJ24's C_j as it was: negatives drawn at this size for each user who ended there; infinite
+        where nobody did, None at the last, where everyone ends.
     """
 
     sample_size: int
@@ -75,6 +102,16 @@ def sampling_effort(counts: RankCounts) -> tuple[Effort, ...]:
     """The sizes that adaptive samples came to, and what each took.
 
     Users whose pool is smaller than a size count for that size with their whole pool.
+
+    Parameters
+    ----------
+    counts : RankCounts
+        Outcomes of one adaptive scheme.
+
+    Returns
+    -------
+    tuple of Effort
+        One per size.
     """
     (scheme, *more) = counts.schemes
     if more or not scheme.adaptive:

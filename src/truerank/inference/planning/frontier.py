@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from truerank import _checks, estimators
 from truerank import metrics as metrics_module
 from truerank import progress as _progress
+from truerank._types import FrontierDesign
 from truerank.designs import Adaptive, Design, Fixed
 from truerank.errors import InputError
 from truerank.estimators import Estimator
@@ -20,39 +21,75 @@ from truerank.metrics import MetricLike
 from truerank.progress import Progress
 
 SIMULATED_USERS = 20_000  # the error of more follows from theirs
-DESIGNS = ("adaptive", "fixed")
+DESIGNS: tuple[FrontierDesign, ...] = get_args(FrontierDesign)
 _AROUND = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the cost of a pilot, where errors are predicted
 _FEWEST = 17  # pairs per user
 
 
 @dataclass(frozen=True)
 class FrontierPoint:
-    """A design (``adaptive``, ours, or ``fixed``), its cost and its predicted error.
+    """A design, its cost and its predicted error.
 
-    ``error`` is the root mean squared one for these users over the metric.
+    Attributes
+    ----------
+    design : {"adaptive", "fixed"}
+        The kind of design, ``adaptive`` being ours.
+    pairs_per_user : float
+        Scored pairs per user, the target's own included.
+    error : float
+        Relative root mean squared error for these users.
     """
 
-    design: str
+    design: FrontierDesign
     pairs_per_user: float
     error: float
 
 
 @dataclass(frozen=True)
 class Frontier:
-    """Predicted errors of one metric against cost."""
+    """Predicted errors of one metric against cost.
+
+    Attributes
+    ----------
+    metric : str
+        The metric.
+    points : tuple of FrontierPoint
+        The designs that were simulated.
+    """
 
     metric: str
     points: tuple[FrontierPoint, ...]
 
-    def of(self, design: str) -> list[FrontierPoint]:
-        """The points of one design, the cheapest first."""
+    def of(self, design: FrontierDesign) -> list[FrontierPoint]:
+        """The points of one kind of design.
+
+        Parameters
+        ----------
+        design : {"adaptive", "fixed"}
+            The kind.
+
+        Returns
+        -------
+        list of FrontierPoint
+            The cheapest first.
+        """
         found = [point for point in self.points if point.design == design]
         return sorted(found, key=lambda point: point.pairs_per_user)
 
-    def pairs_for(self, error: float, design: str = "adaptive") -> float | None:
+    def pairs_for(self, error: float, design: FrontierDesign = "adaptive") -> float | None:
         """Pairs per user with which a design comes to an error, read between its points.
 
-        None if it lies beyond them.
+        Parameters
+        ----------
+        error : float
+            Relative root mean squared error.
+        design : {"adaptive", "fixed"}
+            The kind of design.
+
+        Returns
+        -------
+        float or None
+            Scored pairs per user; None if the error lies beyond the points.
         """
         points = self.of(design)
         # More pairs never err more; a simulation may say so by its own scatter.
@@ -68,25 +105,38 @@ def frontier(
     metric: MetricLike = "recall@10",
     *,
     pairs: Iterable[float] | None = None,
-    designs: Iterable[str] = DESIGNS,
+    designs: Iterable[FrontierDesign] = DESIGNS,
     estimator: str | Estimator = "smooth",
     repeats: int = 2,
     seed: int = 0,
     progress: Progress = None,
 ) -> Frontier:
-    """Errors that samples of these costs would make on users such as those of a pilot.
+    """Errors that samples of several costs would make on users such as those of a pilot.
 
     Parameters
     ----------
-    like
-        `RankCounts` of a pilot, or what has them (estimates).
-    pairs
-        Scored pairs per user, the target included; if not given, a quarter to four times those of
-        the pilot.
-    designs
-        Which of ``"adaptive"`` and ``"fixed"``.
-    repeats
-        Evaluations simulated for each point.
+    like : RankCounts or Estimates
+        A pilot, or what was estimated from it.
+    metric : str or Metric, default "recall@10"
+        One metric.
+    pairs : iterable of float, optional
+        Scored pairs per user, the target's own included; if not given, a quarter to four times
+        those of the pilot.
+    designs : iterable of {"adaptive", "fixed"}
+        The kinds of design to simulate.
+    estimator : str or Estimator, default "smooth"
+        The estimator that samples are to be evaluated with.
+    repeats : int, default 2
+        Number of simulated evaluations per point.
+    seed : int, default 0
+        Seed of the simulations.
+    progress : callable or bool, optional
+        As in `truerank.estimate`.
+
+    Returns
+    -------
+    Frontier
+        Cost and error of each design.
     """
     (wanted, *more) = metrics_module.parse(metric)
     if more:
@@ -127,12 +177,26 @@ def frontier(
     return Frontier(wanted.key, tuple(found))
 
 
-def within(name: str, pairs: float) -> Design:
-    """Our adaptive design, or a fixed one, of so many scored pairs per user."""
+def within(name: FrontierDesign, pairs: float) -> Design:
+    """Our adaptive design, or a fixed one, of so many scored pairs per user.
+
+    Parameters
+    ----------
+    name : {"adaptive", "fixed"}
+        The kind.
+    pairs : float
+        Scored pairs per user, the target's own included.
+
+    Returns
+    -------
+    Design
+        The design.
+    """
     return Adaptive(budget=pairs) if name == "adaptive" else Fixed(sample_size=int(pairs))
 
 
-def _known(name: str) -> str:
-    if name not in DESIGNS:
-        raise _checks.unknown("design", name, DESIGNS)
-    return name
+def _known(name: str) -> FrontierDesign:
+    for known in DESIGNS:
+        if name == known:
+            return known
+    raise _checks.unknown("design", name, DESIGNS)

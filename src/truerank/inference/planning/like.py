@@ -11,8 +11,9 @@ import numpy as np
 from truerank import _checks
 from truerank._types import IntArray
 from truerank.errors import InputError
-from truerank.estimators import Smooth, support
+from truerank.estimators import support
 from truerank.estimators.support import NO_RANKS, RankDistribution
+from truerank.inference.intervals.fitting import reference
 from truerank.inference.intervals.redraw import Posterior
 from truerank.inference.planning.simulate import crowd
 from truerank.metrics import Metric
@@ -27,7 +28,20 @@ _SLACK = 1.1  # pools may lack some of the catalogue: training items are left ou
 class Like:
     """Global ranks and pools of users such as those to come.
 
-    ``catalogue`` is the largest pool, ``n_items`` the mean one.
+    Attributes
+    ----------
+    distribution : RankDistribution
+        The distribution of their global ranks.
+    catalogue : int
+        The largest pool.
+    n_items : float
+        The mean pool.
+    source : str
+        Where the distribution comes from, in words.
+    n_users : float or None
+        The number of users of a pilot.
+    pilot : Posterior or None
+        The users of a pilot, with ranks by their outcomes.
     """
 
     distribution: RankDistribution
@@ -38,7 +52,18 @@ class Like:
     pilot: Posterior | None = None
 
     def users(self, n_users: int) -> Callable[[np.random.Generator], tuple[IntArray, IntArray]]:
-        """Draws so many users: their global ranks and pools."""
+        """A function that draws users.
+
+        Parameters
+        ----------
+        n_users : int
+            The number of users to draw.
+
+        Returns
+        -------
+        callable
+            From a random generator to global ranks and pools, each of shape (n_users,).
+        """
         if self.pilot is None:
             return crowd(self.distribution, n_users)
         pilot = self.pilot
@@ -51,7 +76,18 @@ class Like:
         return draw
 
     def moments(self, metric: Metric) -> tuple[float, float]:
-        """Mean and variance of the metric's gain over users."""
+        """Mean and variance of a metric's gain over users.
+
+        Parameters
+        ----------
+        metric : Metric
+            The metric.
+
+        Returns
+        -------
+        tuple of float
+            Mean, which is the metric itself, and variance.
+        """
         law = self.distribution
         rank = np.concatenate([law.support.rank, law.exact_rank])
         mass = np.maximum(np.concatenate([law.mass, law.exact_mass]), 0.0)
@@ -62,7 +98,22 @@ class Like:
 
 
 def read(like: Any, n_items: int | None, metric: Metric) -> Like:
-    """From counts, something that has them, a distribution or an exponent."""
+    """What users may be like.
+
+    Parameters
+    ----------
+    like : RankCounts, Estimates, RankDistribution, float or None
+        Counts of a pilot, something that has them, a distribution, or the exponent of a power law.
+    n_items : int or None
+        Items a target is ranked among; a pilot knows them.
+    metric : Metric
+        The metric that is planned for.
+
+    Returns
+    -------
+    Like
+        The users.
+    """
     counts = like if isinstance(like, RankCounts) else getattr(like, "counts", None)
     if isinstance(counts, RankCounts):
         _check_cut(metric, int(counts.n_items.max()))
@@ -86,7 +137,22 @@ def read(like: Any, n_items: int | None, metric: Metric) -> Like:
 
 
 def power_law(n_items: int, power: float, metric: Metric) -> RankDistribution:
-    """P(R <= K) = (K / N)^power."""
+    """The rank distribution P(R <= K) = (K / N)^power.
+
+    Parameters
+    ----------
+    n_items : int
+        The number of items, N.
+    power : float
+        The exponent.
+    metric : Metric
+        A metric whose cut-off the grid of ranks should resolve.
+
+    Returns
+    -------
+    RankDistribution
+        On a fine grid.
+    """
     edges = [] if metric.k is None else [metric.k]
     grid = support.compressed(n_items, sharpness=_SHARPNESS, edges=edges)
     below = np.concatenate([[0.0], (grid.edge / n_items) ** power])
@@ -97,7 +163,7 @@ def _from_counts(counts: RankCounts, n_items: int | None, metric: Metric) -> Lik
     pooled = counts.pooled()
     largest = int(pooled.n_items.max())
     _check_pool(n_items, largest, "the pilot's pools go")
-    fit = Smooth().fit(pooled, metrics=[metric], support="auto", plug_in="plain")
+    fit = reference(pooled, [metric])
     assert fit.distribution is not None
     return Like(
         fit.distribution,

@@ -1,17 +1,17 @@
-"""`plan`: how many users and items it takes to know a metric to a given error."""
+"""`plan`: how many users and items it takes to know a metric within an error."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from truerank import _checks, estimators
 from truerank import metrics as metrics_module
 from truerank import progress as _progress
-from truerank._types import Scope
+from truerank._types import PlannedDesign, Scope
 from truerank.designs import LJ24, Adaptive, Design, Exact, Fixed
 from truerank.designs.auto import check_error
 from truerank.errors import InputError
@@ -27,7 +27,7 @@ from truerank.inference.planning.simulate import PredictedError, predict_error
 from truerank.metrics import Metric, MetricLike
 from truerank.progress import Progress
 
-DESIGNS = ("adaptive", "lj24", "fixed", "exact")
+DESIGNS: tuple[PlannedDesign, ...] = get_args(PlannedDesign)
 _FEWEST = 31  # pairs per user; with less, an estimate is made of assumptions
 _ONE_SIGMA = 0.6826894921370859  # the confidence of one standard error
 _CLOSE = 0.93  # of the error asked for: near enough to it
@@ -44,7 +44,7 @@ def plan(
     error: float = 0.05,
     *,
     like: Any = None,
-    designs: Iterable[str] = DESIGNS,
+    designs: PlannedDesign | Iterable[PlannedDesign] = DESIGNS,
     fewer_users: bool = True,
     estimator: str | Estimator = "smooth",
     confidence: float = 0.95,
@@ -68,7 +68,7 @@ def plan(
     like : RankCounts, Estimates, RankDistribution or float, optional
         What ranks may be like: those of a pilot (or estimates from it), a rank distribution, or a
         number a for the law P(R <= K) = (K / N)^a; 0.3 unless stated.
-    designs : list of str, default ("adaptive", "lj24", "fixed", "exact")
+    designs : {"adaptive", "lj24", "fixed", "exact"} or list of these
         Which designs to consider.
     fewer_users : bool, default True
         Whether to consider samples of the users, too.
@@ -108,9 +108,9 @@ def plan(
             raise InputError("n_users is missing: how many users there are")
         n_users = round(supposed.n_users)
     n_users = _checks.integer(n_users, "n_users", low=1)
-    check_scope(scope)
-    names = set([designs] if isinstance(designs, str) else designs)
-    for name in names - set(DESIGNS):
+    whom = check_scope(scope)
+    names: set[str] = {designs} if isinstance(designs, str) else set(designs)
+    for name in sorted(names - set(DESIGNS)):
         raise _checks.unknown("design", name, DESIGNS)
     value, variance = supposed.moments(wanted)
     if value <= 0.0:
@@ -124,15 +124,15 @@ def plan(
         n_users,
         goal=error,
         scale=float(np.sqrt(2.0)) if comparison else 1.0,
-        population=scope == "population",
+        population=whom == "population",
         estimator=estimators.get(estimator),
         seed=seed,
     )
     least = search.error(0.0, n_users)
     if least > error:
         raise InputError(
-            f"error is {error:g}; with {n_users} users even an exact evaluation knows {wanted.key} "
-            f"of the population to {least:.2g} only"
+            f"error is {error:g}; with {n_users} users even an exact evaluation has a relative "
+            f"error of {least:.2g} for {wanted.key} of the population: evaluate more users"
         )
     found: list[Planned] = []
     with _progress.reporting(progress, 7, "planning") as advance:
@@ -149,7 +149,7 @@ def plan(
         value,
         error,
         confidence,
-        scope,
+        whom,
         supposed.catalogue,
         n_users,
         supposed.source,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
+from truerank._types import Scope
 from truerank.designs import Design
 from truerank.inference.intervals.interval import normal_quantile
 from truerank.inference.planning.efficiency import SHARES, Stage
+from truerank.inference.result import Result, plain
+from truerank.inference.verdicts import percent
 
 
 @dataclass(frozen=True)
@@ -70,29 +73,45 @@ class Planned:
         }
 
 
-@dataclass(frozen=True)
-class Plan(Sequence[Planned]):
-    """Designs whose predicted error is within ``error``, the cheapest first: ``plan[0]``.
+@dataclass(frozen=True, repr=False)
+class Plan(Result, Sequence[Planned]):
+    """Designs whose predicted error is within the one asked for, the cheapest first: ``plan[0]``.
 
     Attributes
     ----------
-    value
-        The metric, if ranks are as supposed.
-    error
+    metric : str
+        The metric.
+    value : float
+        Its value, if ranks are as supposed.
+    error : float
         The relative root mean squared error asked for.
-    confidence
-        Of the intervals whose half-widths `half_width` gives.
-    scope
-        Whose metric it is.
-    efficiency
+    confidence : float
+        Confidence of the intervals whose half-widths `half_width` gives.
+    scope : {"these-users", "population"}
+        Whom the answer is for.
+    n_items : int
+        Items a target is ranked among, itself included; the largest pool.
+    n_users : int
+        The users there are.
+    source : str
+        Where the distribution of ranks comes from, in words.
+    designs : tuple of Planned
+        The designs.
+    efficiency : tuple of Stage
         LJ24's curve C_j for adaptive samples that double.
+
+    Examples
+    --------
+    >>> plan = tr.plan(500, 200, "recall@50", 0.2, designs=["fixed", "exact"], fewer_users=False)
+    >>> plan[-1].design, plan[0].total_pairs < plan[-1].total_pairs
+    (Exact(), True)
     """
 
     metric: str
     value: float
     error: float
     confidence: float
-    scope: str
+    scope: Scope
     n_items: int
     n_users: int
     source: str
@@ -109,12 +128,30 @@ class Plan(Sequence[Planned]):
         return iter(self.designs)
 
     def get(self, name: str) -> Planned | None:
-        """The design of this name; None if that kind does not reach the error."""
+        """The design of a name.
+
+        Parameters
+        ----------
+        name : str
+            As in `Planned`.
+
+        Returns
+        -------
+        Planned or None
+            None if no design of that kind reaches the error.
+
+        Examples
+        --------
+        >>> tr.plan(500, 200, "recall@50", 0.2, designs="exact").get("exact").error
+        0.0
+        """
         return next((one for one in self.designs if one.name == name), None)
 
+    def rows(self) -> list[dict[str, Any]]:
+        return [one.to_dict() | {"design": repr(one.design)} for one in self.designs]
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain, ready for JSON."""
-        return {
+        content = {
             "metric": self.metric,
             "value": self.value,
             "error": self.error,
@@ -124,14 +161,9 @@ class Plan(Sequence[Planned]):
             "n_users": self.n_users,
             "like": self.source,
             "designs": [one.to_dict() for one in self.designs],
-            "efficiency": [asdict(stage) for stage in self.efficiency],
+            "efficiency": list(self.efficiency),
         }
-
-    def to_pandas(self) -> Any:
-        """A pandas DataFrame, one row a design."""
-        import pandas as pd
-
-        return pd.DataFrame([one.to_dict() for one in self.designs])
+        return {name: plain(value) for name, value in content.items()}
 
     def half_width(self, error: float) -> float:
         """The half-width of an interval with a relative error, as a share of the metric.
@@ -145,20 +177,70 @@ class Plan(Sequence[Planned]):
         -------
         float
             1.96 times the error at a confidence of 95 %.
+
+        Examples
+        --------
+        >>> plan = tr.plan(500, 200, "recall@50", 0.2, designs="exact")
+        >>> round(plan.half_width(0.05), 3)
+        0.098
         """
         return normal_quantile(0.5 + self.confidence / 2.0) * error
 
     def headline(self) -> str:
-        """What was asked for, in a line."""
+        """What was asked for.
+
+        Returns
+        -------
+        str
+            A line with metric, error and whom it is for.
+
+        Examples
+        --------
+        >>> tr.plan(500, 200, "recall@50", 0.2, designs="exact").headline()
+        'Goal: recall@50 ≈ 0.5 with a relative error of 20 % (interval ± 39 %), for these users'
+        """
         whose = "these users" if self.scope == "these-users" else "all users they are a sample of"
         return (
             f"Goal: {self.metric} ≈ {self.value:.2g} with a relative error of "
-            f"{100 * self.error:.3g} % (interval ± {100 * self.half_width(self.error):.2g} %), "
+            f"{percent(self.error)} (interval ± {100 * self.half_width(self.error):.2g} %), "
             f"for {whose}"
         )
 
+    def advice(self) -> str:
+        """The cheapest design, as what to do next.
+
+        Returns
+        -------
+        str
+            A sentence with the design and its cost.
+
+        Examples
+        --------
+        >>> tr.plan(500, 200, "recall@50", 0.2, designs="exact").advice()
+        'For recall@50 within 20 %: Exact(), about 500 scored pairs per user.'
+        """
+        goal = f"For {self.metric} within {percent(self.error)}"
+        if not self.designs:
+            return f"{goal}: rank all items; no smaller sample that was simulated reaches that."
+        best = self.designs[0]
+        few = f" for {best.n_users:,} users" if best.n_users < self.n_users else ""
+        return (
+            f"{goal}: {best.design!r}, about {best.pairs_per_user:,.0f} scored pairs per user{few}."
+        )
+
     def rule(self) -> str:
-        """LJ24's rule for the end of adaptive samples, with what its curve says there."""
+        """LJ24's rule for the end of adaptive samples, with what its curve says there.
+
+        Returns
+        -------
+        str
+            A sentence.
+
+        Examples
+        --------
+        >>> tr.plan(500, 200, "recall@50", 0.2, designs="exact").rule()[:62]
+        'LJ24 would end adaptive samples at 10 to 15 % of the items, 50'
+        """
         low, high = (round(share * self.n_items) for share in SHARES)
         text = f"LJ24 would end adaptive samples at 10 to 15 % of the items, {low:,} to {high:,}"
         near = [stage for stage in self.efficiency if stage.sample_size <= high]
@@ -169,11 +251,27 @@ class Plan(Sequence[Planned]):
             f"to bring one more user to an end, {near[0].cost:,.0f} at the first."
         )
 
+    def _headline(self) -> str:
+        return f"{self.headline()}; ranks by {self.source}"
+
+    def _shown(self) -> list[dict[str, str]]:
+        return [
+            {
+                "name": one.name,
+                "users": f"{one.n_users:,}",
+                "pairs per user": f"{one.pairs_per_user:,.0f}",
+                "pairs": f"{one.total_pairs:,.0f}",
+                "error": f"{100 * one.error:.1f} %",
+                "interval ±": f"{100 * self.half_width(one.error):.1f} %",
+                "design": repr(one.design),
+            }
+            for one in self.designs
+        ]
+
     def __repr__(self) -> str:
-        lines = [f"{self.headline()}; ranks by {self.source}"]
-        lines += [
+        lines = [
             f"  {one.name:<24} {one.n_users:>9,} users x {one.pairs_per_user:>9,.0f} = "
             f"{one.total_pairs:>13,.0f} pairs, error {100 * one.error:.1f} %: {one.design!r}"
             for one in self.designs
         ]
-        return "\n".join(lines)
+        return "\n".join([self._headline(), *lines])

@@ -1,4 +1,4 @@
-"""Which cut-offs a sample resolves: the smallest K whose metric it knows to a given error."""
+"""Which cut-offs a sample resolves: the smallest K whose metric it knows within an error."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from truerank import _checks
 from truerank import metrics as metrics_module
 from truerank._types import IntArray
+from truerank.designs.auto import check_error
 from truerank.errors import InputError
 from truerank.estimators import Estimator
-from truerank.inference.intervals.error_law import error_law
-from truerank.inference.intervals.interval import reference_of
+from truerank.inference.intervals.fitting import Fitted
 from truerank.metrics import Metric, MetricLike
 from truerank.outcomes.counts import RankCounts
 from truerank.progress import Progress
@@ -31,24 +30,46 @@ def resolution(
     seed: int = 0,
     progress: Progress = None,
 ) -> int | None:
-    """The smallest K that is resolved, as is every larger one; None if the largest is not.
+    """The smallest K at which a sample knows a metric within an error, as at every larger one.
 
-    Resolved is a metric whose root mean squared error for these users, bias and what the estimator
-    assumes included, is at most ``error`` of its value.
+    Parameters
+    ----------
+    counts : RankCounts
+        The sample.
+    estimator : Estimator
+        What it is evaluated with.
+    metric : str or Metric, default "recall"
+        The metric; a cut-off that it has is left out.
+    error : float, default 0.05
+        Relative root mean squared error for these users, with bias and what the estimator assumes
+        in it.
+    seed : int, default 0
+        Seed of the redrawn evaluations.
+    progress : callable or bool, optional
+        As in `truerank.estimate`.
+
+    Returns
+    -------
+    int or None
+        The K; None if the metric is not known within the error at the largest one.
+
+    Examples
+    --------
+    >>> from truerank.inference.planning.resolution import resolution
+    >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+    >>> resolution(counts, tr.estimators.Smooth(), "ndcg")
+    1
     """
-    error = _checks.real(error, "error", low=0.0, open_low=True)
+    error = check_error(error)
     base = _without_cut(metric)
     if not estimator.supports(base):
         raise InputError(f"estimator {estimator.name!r} is not defined for {base.name}")
 
     def resolved(cuts: IntArray) -> npt.NDArray[np.bool_]:
         wanted = [replace(base, k=cut) for cut in cuts.tolist()]
-        pooled = counts.pooled()
-        fit = estimator.fit(pooled, metrics=wanted, support="auto", plug_in="plain")
-        reference = reference_of(counts, fit, wanted, "auto")
-        found = error_law(counts, fit, reference, estimator, wanted, seed=seed, progress=progress)
-        value = np.array([fit.values[one.key] for one in wanted])
-        return np.asarray(found.total <= error * np.abs(value))
+        fitted = Fitted.of(counts, estimator, wanted, seed=seed, progress=progress)
+        value = np.array([fitted.fit.values[one.key] for one in wanted])
+        return np.asarray(fitted.law.total <= error * np.abs(value))
 
     cuts = _grid(int(counts.n_items.max()))
     good = resolved(cuts)

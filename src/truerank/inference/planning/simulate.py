@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from truerank._types import IntArray
+from truerank._types import IntArray, SupportName
 from truerank.designs import Adaptive, Design, Exact, Fixed
 from truerank.designs.climb import climb
 from truerank.errors import InputError
@@ -25,25 +25,62 @@ from truerank.outcomes.schemes import Scheme
 
 @dataclass(frozen=True)
 class PredictedError:
-    """Error of an estimate over simulated evaluations; ``value`` is the metric's own."""
+    """Error of an estimate over simulated evaluations.
+
+    Attributes
+    ----------
+    metric : str
+        The metric.
+    value : float
+        Its value, in the mean over the simulated users.
+    bias : float
+        Mean of the error.
+    std_error : float
+        Standard deviation of the error.
+    pairs_per_user : float
+        Scored pairs per user, the target's own included.
+    sample_size : int
+        The largest sample that there was, the target included.
+    """
 
     metric: str
     value: float
     bias: float
     std_error: float
     pairs_per_user: float
-    sample_size: int  # the largest there was
+    sample_size: int
 
     @property
     def relative(self) -> float:
-        """Root mean squared error as a share of the metric."""
+        """Relative root mean squared error.
+
+        Returns
+        -------
+        float
+            As a share of the metric.
+        """
         return float(np.hypot(self.bias, self.std_error)) / max(abs(self.value), 1e-300)
 
 
 def global_ranks(
     distribution: RankDistribution, n_users: int, rng: np.random.Generator
 ) -> IntArray:
-    """Global ranks of ``n_users`` drawn from a distribution, negative masses taken as 0."""
+    """Draw global ranks from a distribution, negative masses taken as 0.
+
+    Parameters
+    ----------
+    distribution : RankDistribution
+        The distribution.
+    n_users : int
+        The number of users.
+    rng : numpy.random.Generator
+        Source of the draws.
+
+    Returns
+    -------
+    array of int
+        1-based, shape (n_users,).
+    """
     support = distribution.support
     mass = np.concatenate([np.maximum(distribution.mass, 0.0), distribution.exact_mass])
     pick = rng.choice(mass.size, size=n_users, p=mass / mass.sum())
@@ -60,9 +97,21 @@ def global_ranks(
 def crowd(
     distribution: RankDistribution, n_users: int, n_items: IntArray | None = None
 ) -> Callable[[np.random.Generator], tuple[IntArray, IntArray]]:
-    """Draws users: their global ranks from a distribution, and their pools.
+    """A function that draws users: their global ranks from a distribution, and their pools.
 
-    ``n_items`` are pool sizes to draw from; the distribution's by default.
+    Parameters
+    ----------
+    distribution : RankDistribution
+        The distribution of global ranks.
+    n_users : int
+        The number of users to draw.
+    n_items : array of int, optional
+        Pool sizes to draw from; the distribution's if not given.
+
+    Returns
+    -------
+    callable
+        From a random generator to global ranks and pools, each of shape (n_users,).
     """
 
     def draw(rng: np.random.Generator) -> tuple[IntArray, IntArray]:
@@ -82,10 +131,25 @@ def sampled_ranks(
     rng: np.random.Generator,
     total: int | None = None,
 ) -> tuple[Scheme, IntArray, IntArray]:
-    """Sample sizes and sampled ranks of users with these global ranks and pools.
+    """Draw samples for users with these global ranks and pools.
 
-    ``sample_size`` is that of fixed samples; adaptive ones follow the ladder of ``scheme``, which
-    is returned as a budget of ``total`` negatives cut it.
+    Parameters
+    ----------
+    global_rank, n_items : array of int
+        Global ranks (1-based) and pools, shape (n_users,).
+    scheme : Scheme
+        The law of the samples; adaptive ones follow its ladder.
+    sample_size : array of int
+        The sizes of fixed samples, shape (n_users,).
+    rng : numpy.random.Generator
+        Source of the draws.
+    total : int, optional
+        Negatives that adaptive samples may draw in all.
+
+    Returns
+    -------
+    tuple of (Scheme, array of int, array of int)
+        The scheme as the budget cut it, sample sizes and sampled ranks, each of shape (n_users,).
     """
     better, worse = global_rank - 1, n_items - global_rank
     above = np.zeros(global_rank.size, dtype=np.int64)  # so far
@@ -115,10 +179,23 @@ def simulated_ranks(
     *,
     catalogue: int | None = None,
 ) -> tuple[Scheme, IntArray, IntArray]:
-    """One evaluation by a design of users with these global ranks and pools.
+    """Simulate one evaluation by a design.
 
-    ``catalogue`` is the number of items that a share of the catalogue refers to; the largest pool
-    if not given. Returns the law of the ranks (as a budget cut it), sample sizes and sampled ranks.
+    Parameters
+    ----------
+    global_rank, n_items : array of int
+        Global ranks (1-based) and pools of the users, shape (n_users,).
+    design : Design
+        How negatives are chosen: exact, fixed or adaptive.
+    rng : numpy.random.Generator
+        Source of the draws.
+    catalogue : int, optional
+        The number of items that a share of the catalogue refers to; the largest pool if not given.
+
+    Returns
+    -------
+    tuple of (Scheme, array of int, array of int)
+        The law of the ranks (as a budget cut it), sample sizes and sampled ranks.
     """
     n_users = global_rank.size
     scheme = design.scheme(int(n_items.max()) if catalogue is None else catalogue)
@@ -141,7 +218,24 @@ def simulated_counts(
     *,
     catalogue: int | None = None,
 ) -> RankCounts:
-    """`simulated_ranks` as counts."""
+    """Simulate one evaluation by a design, as counts.
+
+    Parameters
+    ----------
+    global_rank, n_items : array of int
+        Global ranks (1-based) and pools of the users, shape (n_users,).
+    design : Design
+        How negatives are chosen: exact, fixed or adaptive.
+    rng : numpy.random.Generator
+        Source of the draws.
+    catalogue : int, optional
+        The number of items that a share of the catalogue refers to; the largest pool if not given.
+
+    Returns
+    -------
+    RankCounts
+        Outcomes of the users.
+    """
     scheme, size, rank = simulated_ranks(global_rank, n_items, design, rng, catalogue=catalogue)
     return RankCounts.from_outcomes(
         scheme,
@@ -161,16 +255,37 @@ def predict_error(
     catalogue: int | None = None,
     repeats: int | None = None,
     seed: int = 0,
-    support: str | Support = "auto",
+    support: SupportName | Support = "auto",
 ) -> PredictedError:
-    """The error that ``estimator`` would make on users sampled by ``design``.
+    """The error that an estimator would make on users sampled by a design.
 
-    ``draw`` gives the global ranks and the pools of users, each of shape (n_users,); ``catalogue``
-    as in `simulated_counts`.
+    Smooth says itself how far off it may be: one fit of several evaluations, as if they were one,
+    gives its variance, and a bias if there is one beyond their scatter. Of other estimators the
+    errors themselves are collected.
 
-    Smooth says itself how far off it may be: one fit of several evaluations (6 unless stated), as
-    if they were one, gives its variance, and a bias if there is one beyond their scatter. Of other
-    estimators the errors themselves are collected (20 unless stated).
+    Parameters
+    ----------
+    draw : callable
+        From a random generator to global ranks and pools of users, each of shape (n_users,).
+    metric : Metric
+        The metric.
+    design : Design
+        How negatives are chosen.
+    estimator : Estimator
+        The estimator.
+    catalogue : int, optional
+        As in `simulated_counts`.
+    repeats : int, optional
+        Number of simulated evaluations; 6 for smooth and 20 for others unless stated.
+    seed : int, default 0
+        Seed of the simulations.
+    support : {"auto", "full"} or Support, default "auto"
+        The grid of global ranks.
+
+    Returns
+    -------
+    PredictedError
+        Bias and standard error, and what a sample costs.
     """
     rng = np.random.default_rng(seed)
     has_posterior = isinstance(estimator, Smooth)

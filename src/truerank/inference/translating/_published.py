@@ -21,10 +21,21 @@ _BLOCK = 256  # global ranks at a time
 
 @dataclass(frozen=True)
 class Published:
-    """One published value: the metric on the sample, the text, and what rounds to that text.
+    """One published value.
 
-    ``noise`` is the most by which the value, an average over sampled negatives, may differ from
-    its expectation at the stated confidence; 0 where no number of users was given.
+    Attributes
+    ----------
+    model : str
+        The model; empty if there is one without a name.
+    metric : str
+        The metric on the sample.
+    text : str
+        The value as it was written.
+    low, high : float
+        What rounds to that text.
+    noise : float
+        The most by which the value, an average over sampled negatives, may differ from its
+        expectation at the stated confidence; 0 where no number of users was given.
     """
 
     model: str
@@ -36,12 +47,24 @@ class Published:
 
     @property
     def label(self) -> str:
-        """``recall@10=0.62``, with the model if it has a name."""
+        """The value as it was given.
+
+        Returns
+        -------
+        str
+            ``recall@10=0.62``, with the model if it has a name.
+        """
         return f"{f'{self.model}: ' if self.model else ''}{self.metric}={self.text}"
 
     @property
     def interval(self) -> tuple[float, float]:
-        """What the expectation of the value may be."""
+        """What the expectation of the value may be.
+
+        Returns
+        -------
+        tuple of float
+            Smallest and largest.
+        """
         return self.low - self.noise, self.high + self.noise
 
 

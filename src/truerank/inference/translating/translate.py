@@ -34,7 +34,6 @@ def translate(
     sampled: Mapping[Any, Any],
     metrics: MetricLike | Iterable[MetricLike] | None = None,
     *,
-    k: int | Iterable[int] | None = None,
     n_items: int,
     sample_size: int | None = None,
     num_negatives: int | None = None,
@@ -48,38 +47,53 @@ def translate(
 
     Parameters
     ----------
-    sampled
+    sampled : dict
         Published values by metric, ``{"hr@10": "0.62", "ndcg@10": "0.360"}``, or such by model,
         ``{"A": {...}, "B": {...}}``. The decimals say how far a value was rounded: 0.62 is
         anything from 0.615 to 0.625. Give text to keep final zeros; ``"62.0%"`` works too.
-    metrics, k
-        The global metrics to bound, as for :func:`~truerank.estimate`; unless said, those that
-        were published.
-    n_items, sample_size, num_negatives, replacement
-        How the ranks were sampled, as for :meth:`~truerank.RankCounts.from_ranks`; one pool size
-        for all users.
-    n_users
+    metrics : str, Metric or list of these, optional
+        The global metrics to bound, as in `truerank.estimate`; unless stated, those that were
+        published.
+    n_items : int
+        Items a target is ranked among in the full evaluation, itself included; the same for all
+        users.
+    sample_size : int, optional
+        Items a target was ranked among in the sample, itself included.
+    num_negatives : int, optional
+        The same without the target: give one of the two.
+    replacement : bool, optional
+        Whether an item may be drawn twice for a user; with replacement unless stated.
+    n_users : int, optional
         Users the values are averages over, each with negatives of its own (users times runs, for
         a mean over runs). Values may then differ from their expectations by the sampling noise;
-        unless said, they are taken to be expectations, rounded.
-    confidence
-        With ``n_users``: the chance that all deviations of all models stay within the noise
-        allowed for, at the least.
-    decreasing
+        unless stated, they are taken to be expectations, rounded.
+    confidence : float, default 0.95
+        With ``n_users``: the probability, at the least, that all deviations of all models stay
+        within the noise allowed for.
+    decreasing : bool, default False
         Consider only distributions in which no rank has more users than the rank before it.
-    progress
-        As for :func:`~truerank.evaluate`.
+    progress : callable or bool, optional
+        As in `truerank.estimate`.
 
     Returns
     -------
-    A :class:`~truerank.Translation`: ``result["recall@10"].low`` and ``.high``, with a
-    distribution that attains each; for several models ``result["A", "recall@10"]`` and
-    ``result.comparisons``: whether their order can flip.
+    Translation
+        ``result["recall@10"].low`` and ``.high``, with a distribution that attains each; for
+        several models ``result["A", "recall@10"]`` and ``result.comparisons``: whether their order
+        can flip.
 
     Raises
     ------
     InputError
         If no distribution of ranks fits a model's values; the message names the value.
+
+    Examples
+    --------
+    >>> found = tr.translate(
+    ...     {"hr@10": "0.62"}, "recall@100", n_items=1000, num_negatives=99, replacement=False
+    ... )
+    >>> print(f"{found['recall@100'].low:.3f} to {found['recall@100'].high:.3f}")
+    0.370 to 0.853
     """
     protocol = _protocol(
         n_items, sample_size, num_negatives, replacement, n_users, confidence, decreasing
@@ -92,7 +106,7 @@ def translate(
     read = {
         name: _published.read(name, values, protocol.sample_size) for name, values in models.items()
     }
-    asked = _asked(metrics, k, [found for found, _ in read.values()], protocol.n_items)
+    asked = _asked(metrics, [found for found, _ in read.values()], protocol.n_items)
     n_values = sum(len(values) for _, values in read.values())
     seen = metrics_module.parse([metric for found, _ in read.values() for metric in found])
     mixtures = _rank_program.family(
@@ -171,13 +185,11 @@ def _models(sampled: Any) -> dict[str, Mapping[Any, Any]]:
 
 
 def _asked(
-    metrics: Any, k: Any, published: Iterable[tuple[Metric, ...]], n_items: int
+    metrics: Any, published: Iterable[tuple[Metric, ...]], n_items: int
 ) -> tuple[Metric, ...]:
     if metrics is None:
-        if k is not None:
-            raise InputError("k is given without metrics; name the metrics it is for")
         metrics = [metric for found in published for metric in found]
-    asked = metrics_module.parse(metrics, k=k)
+    asked = metrics_module.parse(metrics)
     for metric in asked:
         if metric.k is not None and metric.k > n_items:
             raise InputError(f"k is {metric.k} in {metric.key}; the pool has {n_items} items")

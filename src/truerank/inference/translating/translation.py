@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from truerank import metrics as metrics_module
-from truerank._types import FloatArray
+from truerank._types import Flip, FloatArray
+from truerank.inference.result import Result, plain
 from truerank.inference.translating._published import Published
 from truerank.metrics import MetricLike
 
@@ -19,7 +20,23 @@ _LEAD = 1e-6
 
 @dataclass(frozen=True)
 class PublishedProtocol:
-    """How the published values were sampled, and what is assumed of the ranks."""
+    """How the published values were sampled, and what is assumed of the ranks.
+
+    Attributes
+    ----------
+    n_items : int
+        Items a target is ranked among in the full evaluation, itself included.
+    sample_size : int
+        Items it was ranked among in the sample, itself included.
+    replacement : bool
+        Whether an item may be drawn twice for a user.
+    n_users : int or None
+        Users that the values are averages over; None if no noise is allowed for.
+    confidence : float
+        The probability, at the least, that values stay within the noise allowed for.
+    decreasing : bool
+        Whether no rank has more users than the rank before it.
+    """
 
     n_items: int
     sample_size: int
@@ -43,9 +60,16 @@ class PublishedProtocol:
 
 @dataclass(frozen=True)
 class Mapped:
-    """Sampled ``metric`` cuts off at about global rank ``global_k`` (see `truerank.mapping`).
+    """The global cut-off that a sampled one stands for (see `truerank.mapping`).
 
-    For recall: it is about global recall@global_k.
+    Attributes
+    ----------
+    metric : str
+        The sampled metric, with its cut-off.
+    mapping : str
+        The mapping.
+    global_k : float
+        About the global rank that it cuts off at; sampled recall is about global recall there.
     """
 
     metric: str
@@ -55,9 +79,16 @@ class Mapped:
 
 @dataclass(frozen=True)
 class Example:
-    """A distribution of global ranks: the ``share`` of users at each ``rank`` (1-based).
+    """A distribution of global ranks.
 
-    With ``spread`` a share is spread evenly over all ranks from 1 to ``rank``.
+    Attributes
+    ----------
+    rank : tuple of int
+        Ranks, 1-based.
+    share : tuple of float
+        The share of users at each of them.
+    spread : bool
+        Whether a share is spread evenly over all ranks from 1 to its rank.
     """
 
     rank: tuple[int, ...]
@@ -65,7 +96,18 @@ class Example:
     spread: bool
 
     def cdf(self, k: Any) -> FloatArray:
-        """P(global rank <= k) at a whole rank or an array of them."""
+        """The probability of a global rank of at most k.
+
+        Parameters
+        ----------
+        k : int or array of int
+            Ranks, 1-based.
+
+        Returns
+        -------
+        array
+            Of the shape of ``k``.
+        """
         k = np.asarray(k, dtype=np.float64)[..., None]
         rank = np.array(self.rank, dtype=np.float64)
         reached = np.minimum(np.floor(k) / rank, 1.0) if self.spread else k >= rank
@@ -83,7 +125,19 @@ class Example:
 
 @dataclass(frozen=True)
 class Bounds:
-    """The smallest and largest value of a global metric, and a distribution for each."""
+    """The smallest and largest value of a global metric.
+
+    Attributes
+    ----------
+    model : str
+        The model; empty if there is one without a name.
+    metric : str
+        The global metric.
+    low, high : float
+        Its smallest and largest value.
+    low_example, high_example : Example
+        A distribution of ranks that attains each.
+    """
 
     model: str
     metric: str
@@ -95,7 +149,17 @@ class Bounds:
 
 @dataclass(frozen=True)
 class FlipSide:
-    """A model whose ranks fit what was published, and what the global metric is then."""
+    """A model whose ranks fit what was published, and what the global metric is then.
+
+    Attributes
+    ----------
+    model : str
+        The model.
+    value : float
+        The global metric.
+    example : Example
+        The distribution of its ranks.
+    """
 
     model: str
     value: float
@@ -106,20 +170,33 @@ class FlipSide:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PossibleFlip:
     """Whether two models may change places on a global metric.
 
-    ``flip`` is ``"yes"``, ``"no"`` or, where the published values themselves do not put one model
-    first, ``"cannot tell"``. ``published_first`` is the model that they put first, by ``judges``;
-    ``global_first`` the one that is ahead whatever the ranks, None if either may be. ``low`` and
-    ``high`` bound the metric of ``model`` less that of ``other``. If ``flip`` is ``"yes"``,
-    ``examples`` show it: the model published first at its lowest, the other at its highest.
+    Attributes
+    ----------
+    metric : str
+        The global metric.
+    model, other : str
+        The two models.
+    flip : {"yes", "no", "cannot tell"}
+        ``"cannot tell"`` where the published values themselves do not put one model first.
+    published_first : str or None
+        The model that the published values put first.
+    judges : tuple of str
+        The published metrics that say so.
+    global_first : str or None
+        The model that is ahead whatever the ranks; None if either may be.
+    low, high : float
+        Bounds of the metric of ``model`` less that of ``other``.
+    examples : tuple of FlipSide
+        If ``flip`` is ``"yes"``: the model published first at its lowest, the other at its highest.
     """
 
     metric: str
     model: str
     other: str
-    flip: str
+    flip: Flip
     published_first: str | None
     judges: tuple[str, ...]
     global_first: str | None
@@ -131,20 +208,43 @@ class Comparison:
         return f"{self.metric}: {_verdict(self)}"
 
 
-@dataclass(frozen=True)
-class Translation:
+@dataclass(frozen=True, repr=False)
+class Translation(Result):
     """What published sampled values permit the global metrics to be.
 
-    ``result["recall@10"]`` (one model) or ``result["A", "recall@10"]`` gives the
-    :class:`Bounds`; ``published`` what was read, ``mapped`` the global cut-offs that the sampled
-    ones stand for, ``comparisons`` each pair of models on each metric.
+    ``result["recall@10"]`` (one model) or ``result["A", "recall@10"]`` gives ``low``, ``high`` and
+    a distribution of ranks that attains each.
+
+    Attributes
+    ----------
+    protocol : PublishedProtocol
+        How the values were sampled.
+    published : tuple of Published
+        The values that were read.
+    mapped : tuple of Mapped
+        The global cut-offs that the sampled ones stand for.
+    bounds : tuple of Bounds
+        Bounds for each model and metric.
+    comparisons : tuple of PossibleFlip
+        Each pair of models on each metric.
+
+    Examples
+    --------
+    >>> found = tr.translate(
+    ...     {"A": {"hr@10": "0.62"}, "B": {"hr@10": "0.58"}},
+    ...     n_items=1000,
+    ...     num_negatives=99,
+    ...     replacement=False,
+    ... )
+    >>> found.comparisons[0].flip
+    'yes'
     """
 
     protocol: PublishedProtocol
     published: tuple[Published, ...]
     mapped: tuple[Mapped, ...]
     bounds: tuple[Bounds, ...]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[PossibleFlip, ...]
 
     def __getitem__(self, key: MetricLike | tuple[str, MetricLike]) -> Bounds:
         model, metric = key if isinstance(key, tuple) else (self.published[0].model, key)
@@ -162,7 +262,13 @@ class Translation:
 
     @property
     def sentences(self) -> list[str]:
-        """What each sampled cut-off stands for, in words; recall speaks for others of its k."""
+        """What each sampled cut-off stands for, in words.
+
+        Returns
+        -------
+        list of str
+            One sentence per cut-off; recall speaks for others of the same.
+        """
         by_cut: dict[str, str] = {}
         for metric in dict.fromkeys(mapped.metric for mapped in self.mapped):
             name, _, cut = metric.partition("@")
@@ -173,20 +279,21 @@ class Translation:
             for metric in by_cut.values()
         ]
 
-    def to_dict(self) -> list[dict[str, Any]]:
-        """One plain dict a model and metric, ready for JSON."""
-        return [asdict(bounds) for bounds in self.bounds]
+    def rows(self) -> list[dict[str, Any]]:
+        return [{name: getattr(bounds, name) for name in _COLUMNS} for bounds in self.bounds]
 
-    def to_pandas(self) -> Any:
-        """A pandas DataFrame, one row a model and metric, without the example distributions."""
-        import pandas as pd
+    def to_dict(self) -> dict[str, Any]:
+        content: dict[str, Any] = plain(self)
+        return {**content.pop("protocol"), **content}
 
-        return pd.DataFrame(
-            {name: [getattr(bounds, name) for bounds in self.bounds] for name in COLUMNS}
-        )
+    def _headline(self) -> str:
+        return f"Translation · {self.protocol}"
+
+    def _remarks(self) -> list[str]:
+        return [*self.sentences, *map(str, self.comparisons)]
 
     def __repr__(self) -> str:
-        lines = [f"Translation · {self.protocol}"]
+        lines = [self._headline()]
         lines += [f"  from {', '.join(value.label for value in self.published)}"]
         for bounds in self.bounds:
             name = f"{bounds.model and f'{bounds.model}: '}{bounds.metric}"
@@ -195,15 +302,31 @@ class Translation:
         return "\n".join(lines)
 
 
-COLUMNS = ("model", "metric", "low", "high")
+_COLUMNS = ("model", "metric", "low", "high")  # of tables
 
 
 def compare(
     model: str, other: str, metric: str, published: Sequence[Published], bounds: Sequence[Bounds]
-) -> Comparison:
-    """Whether ``model`` and ``other`` may change places on ``metric``.
+) -> PossibleFlip:
+    """Whether two models may change places on a metric.
 
     Their distributions are free of one another, so the difference is bounded by the bounds.
+
+    Parameters
+    ----------
+    model, other : str
+        The models.
+    metric : str
+        The global metric.
+    published : list of Published
+        What was published of both.
+    bounds : list of Bounds
+        Their bounds.
+
+    Returns
+    -------
+    PossibleFlip
+        Yes, no or cannot tell.
     """
     one, two = (
         next(b for b in bounds if (b.model, b.metric) == (name, metric)) for name in (model, other)
@@ -212,15 +335,15 @@ def compare(
     ahead = model if low > _LEAD else other if high < -_LEAD else None
     first, judges = _published_first(model, other, metric, published)
     if first is None:
-        return Comparison(metric, model, other, "cannot tell", None, judges, ahead, low, high)
+        return PossibleFlip(metric, model, other, "cannot tell", None, judges, ahead, low, high)
     above, below = (one, two) if first == model else (two, one)
     if below.high - above.low <= _LEAD:
-        return Comparison(metric, model, other, "no", first, judges, ahead, low, high)
+        return PossibleFlip(metric, model, other, "no", first, judges, ahead, low, high)
     examples = (
         FlipSide(above.model, above.low, above.low_example),
         FlipSide(below.model, below.high, below.high_example),
     )
-    return Comparison(metric, model, other, "yes", first, judges, ahead, low, high, examples)
+    return PossibleFlip(metric, model, other, "yes", first, judges, ahead, low, high, examples)
 
 
 def _published_first(
@@ -245,7 +368,7 @@ def _published_first(
     return (model, tuple(above)) if above else (other, tuple(below))
 
 
-def _verdict(found: Comparison) -> str:
+def _verdict(found: PossibleFlip) -> str:
     lead = min(abs(found.low), abs(found.high))
     if found.published_first is None:
         order = f"cannot tell; the published values do not order {found.model} and {found.other}, "

@@ -65,7 +65,7 @@
     }),
     cdf: (ink) => ({
       data: visible().filter(([m]) => m.ranks).flatMap(([model, i]) => banded(ink, i, model.name, model.ranks.upto, model.ranks.cdf, `rank up to %{x}: ${BAND}`)),
-      layout: { xaxis: log("global rank", { dtick: 1 }), yaxis: { title: { text: "share of users up to it" }, range: [0, 1.01] } },
+      layout: { xaxis: log("global rank", { dtick: 1 }), yaxis: { title: { text: "share of users at or above it" }, range: [0, 1.01] } },
       rows: table(["model", "rank", "share_of_users", "low", "high"], models.filter((m) => m.ranks).flatMap((model) => model.ranks.upto.map((upto, at) => [model.name, upto, ...ends(model.ranks.cdf, at)]))),
     }),
     mapped: (ink) => {
@@ -108,13 +108,13 @@
       const kinds = [["adaptive", "adaptive samples"], ["fixed", "fixed samples"]];
       const traces = kinds.map(([kind, name], i) => {
         const mine = points.filter((point) => point.design === kind);
-        return { x: mine.map((p) => p.pairs_per_user), y: mine.map((p) => p.error), name, mode: "lines+markers", line: line(ink, i), marker: { symbol: MARKS[i], size: 8 }, hovertemplate: "%{x:,.0f} a user: %{y:.1%}" };
+        return { x: mine.map((p) => p.pairs_per_user), y: mine.map((p) => p.error), name, mode: "lines+markers", line: line(ink, i), marker: { symbol: MARKS[i], size: 8 }, hovertemplate: "%{x:,.0f} per user: %{y:.1%}" };
       });
-      traces.push({ x: [here.pairs], y: [here.error], name: "this run", mode: "markers", marker: { symbol: "star", size: 17, color: ink.ink, line: { color: ink.page, width: 1.5 } }, hovertemplate: "this run, %{x:,.0f} a user: %{y:.1%}" });
+      traces.push({ x: [here.pairs], y: [here.error], name: "this run", mode: "markers", marker: { symbol: "star", size: 17, color: ink.ink, line: { color: ink.page, width: 1.5 } }, hovertemplate: "this run, %{x:,.0f} per user: %{y:.1%}" });
       const costs = [...new Set(points.filter((p) => p.design === "fixed").map((p) => p.pairs_per_user))];
       return {
         data: traces, legend: true,
-        layout: { xaxis: log("scored negatives a user", { tickvals: costs, ticktext: costs.map((c) => c.toLocaleString("en")) }), yaxis: log(`error of ${metric}`, { tickformat: ".1~%", tickvals: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5] }) },
+        layout: { xaxis: log("scored pairs per user", { tickvals: costs, ticktext: costs.map((c) => c.toLocaleString("en")) }), yaxis: log(`relative error of ${metric}`, { tickformat: ".1~%", tickvals: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5] }) },
         rows: table(["model", "metric", "design", "pairs_per_user", "error"], [...points.map((p) => [model, metric, p.design, p.pairs_per_user, p.error]), [model, metric, "this run", here.pairs, here.error]]),
       };
     },
@@ -170,10 +170,25 @@
   const four = (value) => (value === null || value === undefined ? "–" : value.toFixed(4));
   let cut = (data.metrics.find((one) => one.curve) || { k: 10 }).k;
 
+  // Between the metrics asked for, a curve knows these; the other columns are those of the metric.
   function valueAt(model, metric) {
-    if (!metric.curve) return model.points[metric.key];
+    const point = model.points[metric.key];
+    if (!metric.curve) return point;
     const one = model.curves[metric.name], at = one.k.indexOf(cut);
-    return { value: one.value[at], naive: one.naive[at], low: one.low[at], high: one.high[at], resolvable: one.resolved[at] };
+    const found = { value: one.value[at], naive: one.naive[at], low: one.low[at], high: one.high[at], resolvable: one.resolved[at] };
+    return cut === metric.k ? { ...point, ...found } : found;
+  }
+  const SHOWN = data.columns.filter((column) => column.heading);
+  function cell(one, name) {
+    const value = one[name];
+    const text = name === "low" ? `[${four(one.low)}, ${four(one.high)}]` : typeof value === "number" ? four(value) : value === undefined || value === null ? "–" : String(value);
+    const made = element("td", text, `number ${name}`);
+    if (name === "value" && one.resolvable === false) {
+      const mark = element("abbr", data.mark);
+      mark.title = data.not_resolved;
+      made.append(mark);
+    }
+    return made;
   }
   function element(tag, text, className) {
     const made = document.createElement(tag);
@@ -207,7 +222,7 @@
       const best = Math.max(...found.map((one) => one.value));
       const ends = [Math.min(...found.map((one) => one.low)), Math.max(...found.map((one) => one.high))];
       const head = element("tr"), title = element("th", metric.shown);
-      title.colSpan = 5;
+      title.colSpan = SHOWN.length + 2;
       title.scope = "rowgroup";
       head.append(title);
       body.append(head);
@@ -215,18 +230,12 @@
         const one = found[i], row = element("tr"), name = element("th", model.name);
         name.scope = "row";
         if (models.length > 1 && one.value === best) row.className = "best";
-        const value = element("td", four(one.value), "number value");
-        if (!one.resolvable) {
-          const mark = element("abbr", "?");
-          mark.title = "not resolved";
-          value.append(mark);
-        }
         const bar = element("td", undefined, "bar");
         bar.setAttribute("aria-hidden", "true");
         bar.append(track(one, ends));
-        row.append(name, element("td", four(one.naive), "number naive"), value, element("td", `${four(one.low)} – ${four(one.high)}`, "number interval"), bar);
+        row.append(name, ...SHOWN.map((column) => cell(one, column.name)), bar);
         body.append(row);
-        metricRows.push([metric.shown, model.name, one.naive, one.value, one.low, one.high, one.resolvable]);
+        metricRows.push([metric.shown, model.name, ...data.columns.map((column) => one[column.name])]);
       });
     });
   }
@@ -280,7 +289,7 @@
   }
   function csv(name) {
     let rows;
-    if (name === "metrics") rows = table(["metric", "model", "naive", "corrected", "low", "high", "resolved"], metricRows);
+    if (name === "metrics") rows = table(["metric", "model", ...data.columns.map((column) => column.name)], metricRows);
     else if (FIGURES[name]) rows = FIGURES[name](paint(false)).rows;
     else rows = [...$(`table-${name}`).rows].map((row) => [...row.cells].map((cell) => cell.textContent.trim()));
     const text = rows.map((row) => row.map(quoted).join(",")).join("\n") + "\n";

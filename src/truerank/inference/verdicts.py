@@ -1,0 +1,193 @@
+"""Whether a sample settles a metric, in words: one mark and one wording for all shells.
+
+A verdict has three parts: what is so and how sure, what the sampled ranks as they are would have
+said, and what to do next. It costs no fit and no simulation: from which K on a sample settles a
+metric is read off the posterior that the estimate has anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from truerank.designs.auto import check_error
+from truerank.inference.intervals.fitting import Fitted
+from truerank.metrics import Metric
+from truerank.outcomes.counts import RankCounts
+
+if TYPE_CHECKING:
+    from truerank.inference.estimates import Estimate
+
+ERROR = 0.05  # relative root mean squared error within which a metric counts as known
+MARK = "?"  # behind a number that is not resolved
+NOT_RESOLVED = "not resolved"
+CAUTION = (
+    "The sample is too small to settle this; the answer depends mostly on assumptions. Use more "
+    "negatives, or adaptive sampling."
+)
+LEGEND = f"{MARK} {NOT_RESOLVED}: the answer depends mostly on assumptions"
+
+OUT_OF_RANGE_MARK = "!"  # behind a number that the metric cannot be
+OUT_OF_RANGE = f"{OUT_OF_RANGE_MARK} outside the range of the metric, where estimators may stray"
+
+_STEP = 1.1  # between the cut-offs that are tried
+
+
+@dataclass(frozen=True)
+class Settled:
+    """Cut-offs that a sample does settle.
+
+    Attributes
+    ----------
+    name : str
+        A metric without its cut-off: ``recall``.
+    k : int or None
+        About the smallest K from which on it is known within the error; None if there is none.
+    """
+
+    name: str
+    k: int | None
+
+    def __str__(self) -> str:
+        return f"{self.name}@K from about K = {_rounded(self.k or 1):,}"
+
+
+def settled(fitted: Fitted, metrics: Iterable[Metric], *, error: float = ERROR) -> list[Settled]:
+    """From which K on a sample settles metrics, by the posterior of a fit.
+
+    Parameters
+    ----------
+    fitted : Fitted
+        A fit with a posterior.
+    metrics : iterable of Metric
+        Metrics with a cut-off; each name counts once.
+    error : float, default 0.05
+        Relative root mean squared error within which a metric counts as known.
+
+    Returns
+    -------
+    list of Settled
+        One per name, in the order given. Spread that only redrawn negatives show is left out, so
+        `truerank.inference.planning.resolution.resolution` may give a somewhat larger K.
+    """
+    error = check_error(error)
+    by_name = {metric.name: metric for metric in metrics if metric.k is not None}
+    if not by_name:
+        return []
+    largest = int(fitted.counts.n_items.max())
+    steps = int(np.ceil(np.log(largest) / np.log(_STEP))) + 1
+    cuts = np.unique(np.geomspace(1, largest, max(steps, 2)).round().astype(np.int64)).tolist()
+    tried = [replace(metric, k=cut) for metric in by_name.values() for cut in cuts]
+    posterior = fitted.posterior
+    value = np.abs(posterior.mean(tried))
+    spread = np.sqrt(np.maximum(np.diag(posterior.covariance(tried)), 0.0))
+    known = (spread <= error * value).reshape(len(by_name), len(cuts))
+    first = [int(np.flatnonzero(~row).max(initial=-1)) + 1 for row in known]
+    return [
+        Settled(name, cuts[at] if at < len(cuts) else None)
+        for name, at in zip(by_name, first, strict=True)
+    ]
+
+
+def not_resolved(
+    estimates: Sequence[Estimate],
+    counts: RankCounts,
+    known: Iterable[Settled] = (),
+    *,
+    error: float = ERROR,
+    other: str | None = None,
+) -> str:
+    """The verdict on metrics that a sample does not settle.
+
+    Parameters
+    ----------
+    estimates : list of Estimate
+        The metrics that are not resolved, at least one.
+    counts : RankCounts
+        The sample.
+    known : iterable of Settled
+        What the sample does settle.
+    error : float, default 0.05
+        The relative root mean squared error that ``known`` is about.
+    other : str, optional
+        An estimator to try instead.
+
+    Returns
+    -------
+    str
+        Three sentences: how sure the answer is, what the sampled ranks as they are would say, and
+        what to do next.
+    """
+    several = len(estimates) > 1
+    (first, *_) = estimates
+    answer = "answers depend" if several else f"answer, {_interval(first)}, depends"
+    what = (
+        f"{listed([one.metric for one in estimates])} {'are' if several else 'is'} {NOT_RESOLVED}"
+    )
+    negatives = _between(int(counts.sample_size.min()) - 1, int(counts.sample_size.max()) - 1)
+    pools = _between(int(counts.n_items.min()), int(counts.n_items.max()))
+    naive = listed([f"{one.naive:.4f}" for one in estimates])
+    return (
+        f"{what}: {negatives} negatives out of {pools} items are too few to settle "
+        f"{'them' if several else 'it'}, and the {answer} mostly on assumptions. The sampled ranks "
+        f"as they are would say {naive}. {_next(counts, list(known), error, other)}"
+    )
+
+
+def _next(counts: RankCounts, known: Sequence[Settled], error: float, other: str | None) -> str:
+    """What to do."""
+    more = "a larger budget" if counts.adaptive else "more negatives, or adaptive sampling"
+    text = f"Use {more}" if other is None else f"Use the estimator {other}, {more}"
+    there = [str(one) for one in known if one.k is not None]
+    if not there:
+        return f"{text}."
+    return f"{text}; within {percent(error)}, this sample settles {listed(there)}."
+
+
+def percent(share: float) -> str:
+    """A share in percent.
+
+    Parameters
+    ----------
+    share : float
+        0.05 for 5 %.
+
+    Returns
+    -------
+    str
+        ``5 %``, with at most three digits.
+    """
+    return f"{100 * share:.3g} %"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as in a sentence.
+
+    Parameters
+    ----------
+    names : list of str
+        At least one.
+
+    Returns
+    -------
+    str
+        ``a``, ``a and b`` or ``a, b and c``.
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _interval(one: Estimate) -> str:
+    return f"{one.value:.4f} [{one.low:.4f}, {one.high:.4f}]"
+
+
+def _between(low: int, high: int) -> str:
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _rounded(number: int) -> int:
+    """To two digits: it is approximate."""
+    step = int(10 ** max(len(str(number)) - 2, 0))
+    return round(number / step) * step
