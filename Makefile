@@ -58,11 +58,12 @@ chromium:
 	then echo "Installed chromium, for the tests of reports"; \
 	else echo "Reports are not tested in a browser: there is no chromium on the PATH (apt-get install chromium)"; fi
 
-lint: $(DEV) ## Check style, types and import rules
+lint: $(DEV) ## Check style, types, import rules and docstrings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.docstrings
 
 docs: $(DOCS) ## Build the documentation into build/site, strictly
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -120,7 +121,7 @@ $(BIN)/pip:
 
 .PHONY: $(LIBRARIES:%=adapter-%) $(PEERS:%=peer-%)
 $(LIBRARIES:%=adapter-%): adapter-%: $(ADAPTERS)/%/.stamp
-	$(ADAPTERS)/$*/bin/python -m pytest $(wildcard tests/adapters/test_$*.py tests/scoring/test_$*.py papers/tests/models/test_$*_models.py) $(if $(filter $*,$(PEERS)),tests/adapters/test_peers.py) $(if $(wildcard docs/how-to/$*.md),'tests/test_docs.py::test_blocks_run[$*]') $(ARGS)
+	$(ADAPTERS)/$*/bin/python -m pytest $(wildcard tests/adapters/test_$*.py tests/scoring/test_$*.py papers/tests/models/test_$*_models.py) $(if $(filter $*,$(PEERS)),tests/adapters/test_peers.py) $(if $(wildcard docs/how-to/$*.md),'tests/test_docs.py::test_blocks_run[$*]') $(if $(wildcard src/truerank/scoring/adapters/$*.py),'tests/test_face.py::test_examples_run[truerank.scoring.adapters.from_$*]') $(ARGS)
 
 $(PEERS:%=peer-%): peer-%: $(ADAPTERS)/%/.stamp
 	$(ADAPTERS)/$*/bin/python -m benchmarks peers --write $(ADAPTERS)/$*/peers.json

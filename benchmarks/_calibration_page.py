@@ -55,7 +55,7 @@ class Page:
 
     @cached_property
     def rows(self) -> list[Row]:
-        """A row a metric and cell."""
+        """One row per metric and cell."""
         return [row for cell in self.cells for row in _rows(cell, self.metrics, self.confidence)]
 
     @property
@@ -105,7 +105,7 @@ class Page:
                 "# Calibration",
                 "",
                 "Written by `make calibrate`. The users of ml-1m and citeulike (training items "
-                "left out) keep their exact ranks; their negatives are drawn anew, each time the "
+                "left out) keep their exact ranks; their negatives are drawn again, each time the "
                 f"metrics are estimated with intervals of {self.confidence:.0%} for *these users*, "
                 "and we look whether the exact metric lies inside. Bias and width are in standard "
                 "deviations of the estimate over the redraws; a width of 1 is right.",

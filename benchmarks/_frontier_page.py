@@ -114,7 +114,7 @@ class Page:
         return rows
 
     def _designs(self) -> list[list[str]]:
-        rows = [["design", "pairs a user", "mle", "smooth", "smooth / mle"]]
+        rows = [["design", "pairs per user", "mle", "smooth", "smooth / mle"]]
         for plan in self.results[0]["plans"]:
             pairs = np.mean([result["plans"][plan]["pairs"] for result in self.results])
             errors = [
@@ -210,7 +210,7 @@ class Page:
             axis.set_title(result["name"], fontsize=9)
             axis.grid(visible=True, which="major", alpha=0.3)
         for axis in axes[-1]:
-            axis.set_xlabel("scored pairs a user")
+            axis.set_xlabel("scored pairs per user")
         for axis in axes[:, 0]:
             axis.set_ylabel("mean relative error")
         handles, labels = axes.flat[0].get_legend_handles_labels()
@@ -251,8 +251,8 @@ the goals, {few} times for `cls` and the other points of the curves, with seeds 
 *Error* is the mean over Recall, NDCG and AP at 1 to 50 and over the redraws of
 |estimate - exact| / exact; over several cases, the geometric mean. K with fewer than 10 exact hits
 are left out: {left_out} of {in_all}, in {affected} cases. Pools are rounded to a grid of 2 %.
-*Pairs* are sampled negatives scored a user. Priors of `bv-mle` and its kin are of the same sample,
-which is what a user has.
+*Pairs* are scored pairs per user, the target's own score counted. The priors that `bv-mle` and the
+other combined estimators need come from the same sample, as they would in practice.
 
 ## Goals
 
@@ -270,8 +270,8 @@ then do better; nor is it free of misfit where the truth is rougher.
 
 ## Designs
 
-Geometric means over all cases; `ours N` spends a budget of N by the rule in
-[evaluation.md](evaluation.md), `fixed N` is a sample of N for every user.
+Geometric means over all cases; `ours N` is `Adaptive(budget=N)`, `fixed N` is
+`Fixed(sample_size=N)`; see [designs.md](designs.md).
 
 {designs}
 

@@ -65,7 +65,7 @@ def _rows(counts: tr.RankCounts, size: IntArray, rank: IntArray) -> list[int]:
 
 
 def _em_by_user(probability: FloatArray, rows: list[int], steps: int) -> FloatArray:
-    """EM as LJ24 section 6.2 reads: one posterior a user and step."""
+    """EM as LJ24 section 6.2 reads: one posterior per user and step."""
     mass = np.full(N_ITEMS, 1.0 / N_ITEMS)
     for _ in range(steps):
         total = np.zeros(N_ITEMS)

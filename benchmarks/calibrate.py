@@ -3,7 +3,7 @@
 ``python -m benchmarks.calibrate`` (``make calibrate``) redraws the negatives of fixed users, whose
 exact ranks `benchmarks.cases` knows; ``--write docs/calibration.md`` writes the page. Redraws that
 are finished are kept beside those ranks, so that a broken run resumes and more can be added;
-``--fresh`` begins anew, as it should after a change of the estimator or of its intervals.
+``--fresh`` begins again, as it should after a change of the estimator or of its intervals.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from numpy.typing import NDArray
 import truerank as tr
 from benchmarks import _calibration_page, cases
 from benchmarks.frontier import rounded
-from truerank.inference.planning.simulate import Design, sampled_counts
-from truerank.outcomes.schemes import Scheme
+from truerank.designs import Adaptive, Design, Fixed
+from truerank.inference.planning.simulate import simulated_counts
 
 REDRAWS = 2000
 CONFIDENCE = 0.95
 PART = 50  # redraws kept at a time
 METRICS = [f"{name}@{k}" for name in ("recall", "ndcg", "ap") for k in (1, 5, 10, 20, 50)]
-DESIGNS = {
-    "n=100": Design(Scheme(False), 100),
-    "n=500": Design(Scheme(False), 500),
-    "100..1600": Design(Scheme(False, (100, 200, 400, 800, 1600))),
+DESIGNS: dict[str, Design] = {
+    "n=100": Fixed(sample_size=100),
+    "n=500": Fixed(sample_size=500),
+    "100..1600": Adaptive(budget=None, start=100, growth=2, stop=1600),
 }
 CASES = [
     f"{dataset}-{model}-left"
@@ -66,7 +66,7 @@ def redraw(case: str, design: str, estimator: str, first: int, last: int) -> NDA
     found = []
     for seed in range(first, last):
         rng = np.random.default_rng([seed, list(DESIGNS).index(design)])
-        counts = sampled_counts(ranks.rank, ranks.n_items, DESIGNS[design], rng)
+        counts = simulated_counts(ranks.rank, ranks.n_items, DESIGNS[design], rng)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             est = tr.estimate(
@@ -127,7 +127,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.calibrate", description=__doc__)
     parser.add_argument("--write", type=Path, metavar="PAGE.md", help="write the page of results")
     parser.add_argument("--redraws", type=int, default=REDRAWS)
-    parser.add_argument("--fresh", action="store_true", help="begin anew")
+    parser.add_argument("--fresh", action="store_true", help="forget the redraws that are kept")
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
     if options.fresh:

@@ -68,8 +68,8 @@ def load(name: str, where: Path | None = None) -> Case:
     train, test = _data(dataset)
     scorer = _fitted(dataset, model)
     left_out = train if pool == "left" else None
-    rank = tr.exact_ranks(scorer, test, train=left_out, ties="random", seed=SEED, progress=False)
-    n_items = _pools(scorer.n_items, test, left_out)
+    table = tr.rank(scorer, test, train=left_out, seed=SEED, progress=False)
+    rank, n_items = table["rank"].to_numpy(), table["n_items"].to_numpy()
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(f".{os.getpid()}.tmp")
     with partial.open("wb") as file:
@@ -132,19 +132,6 @@ def _fitted(dataset: str, model: str) -> Any:
             progress=False,
         )
     return _last[dataset, model]
-
-
-def _pools(catalogue: int, test: Any, left_out: Any) -> NDArray[np.int64]:
-    """Candidates of each test row, its target included."""
-    user = test["user_id"].to_numpy()
-    if left_out is None:
-        return np.full(user.size, catalogue, dtype=np.int64)
-    had = np.unique(
-        np.stack([left_out["user_id"].to_numpy(), left_out["item_id"].to_numpy()]), axis=1
-    )[0]
-    users, count = np.unique(had, return_counts=True)
-    at = np.minimum(np.searchsorted(users, user), users.size - 1)
-    return np.asarray(catalogue - np.where(users[at] == user, count[at], 0), dtype=np.int64)
 
 
 def main() -> None:

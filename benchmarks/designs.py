@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,10 +17,9 @@ import truerank as tr
 from benchmarks import cases, frontier
 from benchmarks._frontier_page import _geometric, _markdown
 from truerank.designs import Adaptive
-from truerank.inference.planning.simulate import Design, sampled_counts
-from truerank.outcomes.schemes import Scheme
+from truerank.inference.planning.simulate import simulated_counts
 
-BUDGETS = (100, 200, 400, 800)
+BUDGETS = (101, 201, 401, 801)  # scored pairs per user, the target counted
 REDRAWS = 4
 DESIGNS = {
     "start 16, growth 1.5": Adaptive(start=16),
@@ -50,21 +50,20 @@ def law(name: str) -> cases.Case:
 
 
 def errors(name: str) -> tuple[str, dict[str, list[float]]]:
-    """Mean relative error of smooth by design, one a budget."""
+    """Mean relative error of smooth by design, one per budget."""
     case = law(name) if name in LAWS else frontier.rounded(cases.load(name))
     metrics = list(tr.metrics.parse(["recall", "ndcg", "ap"], k=frontier.K))
     kept = np.array([(case.rank <= m.k).sum() for m in metrics]) >= frontier.MIN_HITS
     truth = np.array([m.gain(case.rank, case.n_items).mean() for m in metrics])[kept]
     found: dict[str, list[float]] = {}
     for label, adaptive in DESIGNS.items():
-        scheme = Scheme(False, adaptive.ladder(int(case.n_items.max())), adaptive.hits)
         for budget in BUDGETS:
             off = []
             for redraw in range(REDRAWS):
-                counts = sampled_counts(
+                counts = simulated_counts(
                     case.rank,
                     case.n_items,
-                    Design(scheme, budget=budget),
+                    replace(adaptive, budget=budget),
                     frontier._rng(case, redraw),
                 )
                 value = frontier._values(counts, metrics, "smooth")[kept]

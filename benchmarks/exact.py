@@ -19,7 +19,7 @@ from truerank.scoring import _count, exact, task
 from truerank.scoring.factors import Factors
 
 DIMENSIONS = 64
-LEFT_OUT = 165  # items a user, as in ml-1m
+LEFT_OUT = 165  # items per user, as in ml-1m
 ROUNDS = 5
 WITHOUT_NUMBA = 1.7  # times the product
 MEGABYTES = 300.0
@@ -48,7 +48,7 @@ def run() -> Iterator[Result]:
 def data(
     size: Size, seed: int = 0
 ) -> tuple[Factors, tuple[NDArray[np.int64], ...], tuple[NDArray[np.int64], ...]]:
-    """Normal factors, one target a user, and LEFT_OUT other items to leave out."""
+    """Normal factors, one target per user, and LEFT_OUT other items to leave out."""
     rng = np.random.default_rng(seed)
     users, items = (
         rng.standard_normal((n, DIMENSIONS), dtype=np.float32) for n in (size.users, size.items)
@@ -87,7 +87,7 @@ def _speed(size: Size) -> Iterator[Result]:
             at_least=1 / times,
             difference=float(np.abs(found - expected).max()),
             allowed=0.0,
-            note=f"goal: at most {times:g} times the product; {LEFT_OUT} items a user left out",
+            note=f"goal: at most {times:g} times the product; {LEFT_OUT} items per user left out",
         )
 
 
@@ -140,18 +140,18 @@ def _environment(name: str, value: str) -> Iterator[None]:
 _CHILD = """
 import json
 from pathlib import Path
+import truerank as tr
 from benchmarks import exact
-from truerank.scoring.exact import exact_counts
 
 def rss():  # getrusage would start from the peak of the parent
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 scorer, test, train = exact.data(exact.Size(200, 500, 1))
-exact_counts(scorer, test, train=train)
+tr.count(scorer, test, train=train)
 scorer, test, train = exact.data(exact.SIZES[-1])
 before = rss()
-exact_counts(scorer, test, train=train)
+tr.count(scorer, test, train=train)
 print(json.dumps([before, rss()]))
 """
 

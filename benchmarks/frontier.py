@@ -3,7 +3,7 @@
 ``python -m benchmarks.frontier`` (``make frontier``) redraws samples from the exact ranks of
 `benchmarks.cases`, so that nothing is scored again, and prints what was found; ``--write
 docs/frontier.md`` also writes the page and its picture. Finished cases are kept beside those ranks,
-so that a broken run resumes; ``--fresh`` begins anew, ``--again smooth`` with that estimator only.
+so that a broken run resumes; ``--fresh`` begins again, ``--again smooth`` with that estimator only.
 """
 
 from __future__ import annotations
@@ -27,17 +27,16 @@ from numpy.typing import NDArray
 
 import truerank as tr
 from benchmarks import _bound, _frontier_page, cases
-from truerank import designs
-from truerank.inference.planning.simulate import Design, sampled_counts
+from truerank.designs import LJ24, Adaptive, Design, Fixed
+from truerank.inference.planning.simulate import simulated_counts
 from truerank.metrics import Metric
-from truerank.outcomes.schemes import Scheme
 
 REDRAWS = 50  # for what the goals are about
 FEW = 5  # for the other points of the curves, and slow estimators
 MIN_HITS = 10  # users with their target in the top K, below which K is left out
 K = range(1, 51)
 FIXED = 100
-BUDGETS = (50, 100, 200, 400, 800)
+BUDGETS = (51, 101, 201, 401, 801)  # scored pairs per user, the target counted
 POOL_STEP = 0.02
 PAPERS = (
     "naive", "rank-estimate", "cls", "bv(gamma=0.01)", "mes", "bv-mle", "mn-mle", "mn-mes", "mle",
@@ -67,29 +66,26 @@ def rounded(case: cases.Case) -> cases.Case:
 
 def plans(case: cases.Case) -> list[Plan]:
     """All designs tried on a case."""
-    catalogue = int(case.n_items.max())
-    lj24 = Design(Scheme(False, designs.adaptive("lj24").ladder(catalogue)))
-    cost = np.mean([_pairs(sampled_counts(*_ranks(case), lj24, _rng(case, i))) for i in range(5)])
-    both = ("mle", "smooth")
-
-    def ours(budget: float) -> Design:
-        return Design(Scheme(False, designs.adaptive().ladder(catalogue)), budget=budget)
-
-    found = [
-        Plan(f"fixed {FIXED}", Design(Scheme(False), FIXED), (*PAPERS, "smooth"), REDRAWS),
-        Plan("lj24", lj24, ("naive", "rank-estimate", *both), REDRAWS),
-        Plan("ours at the cost of lj24", ours(float(cost)), both, REDRAWS),
+    costs = [
+        simulated_counts(*_ranks(case), LJ24(), _rng(case, i)).pairs_per_user for i in range(5)
     ]
-    found += [Plan(f"ours {b}", ours(b), both, FEW) for b in BUDGETS]
-    sizes = [b + 1 for b in BUDGETS if b + 1 != FIXED + 1]  # there is one so large already
-    found += [Plan(f"fixed {n}", Design(Scheme(False), n), both, FEW) for n in sizes]
+    same_cost = Adaptive(budget=float(np.mean(costs)))
+    both = ("mle", "smooth")
+    found = [
+        Plan(f"fixed {FIXED}", Fixed(sample_size=FIXED), (*PAPERS, "smooth"), REDRAWS),
+        Plan("lj24", LJ24(), ("naive", "rank-estimate", *both), REDRAWS),
+        Plan("ours at the cost of lj24", same_cost, both, REDRAWS),
+    ]
+    found += [Plan(f"ours {b}", Adaptive(budget=b), both, FEW) for b in BUDGETS]
+    sizes = [b for b in BUDGETS if b != FIXED + 1]  # there is one about so large already
+    found += [Plan(f"fixed {n}", Fixed(sample_size=n), both, FEW) for n in sizes]
     return found
 
 
 def run_case(
     name: str, known: dict[str, Any] | None = None, again: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Costs and errors of all plans on a case; of what is known, only ``again`` anew."""
+    """Costs and errors of all plans on a case; of what is known, only ``again`` is computed."""
     case = rounded(cases.load(name))
     metrics = list(tr.metrics.parse(["recall", "ndcg", "ap"], k=K))
     hits = np.array([(case.rank <= metric.k).sum() for metric in metrics])
@@ -101,8 +97,8 @@ def run_case(
         errors: dict[str, list[float]] = {estimator: [] for estimator in asked}
         costs, bounds = [], []
         for redraw in range(plan.redraws):
-            counts = sampled_counts(*_ranks(case), plan.design, _rng(case, redraw))
-            costs.append(_pairs(counts))
+            counts = simulated_counts(*_ranks(case), plan.design, _rng(case, redraw))
+            costs.append(counts.pairs_per_user)
             for estimator in asked:
                 if redraw < SLOW.get(estimator, REDRAWS):
                     value = _values(counts, metrics, estimator)
@@ -131,13 +127,9 @@ def _ranks(case: cases.Case) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _rng(case: cases.Case, redraw: int) -> np.random.Generator:
-    """One stream a case and redraw, so that designs meet the same luck."""
+    """One stream per case and redraw, so that designs meet the same luck."""
     seed = int.from_bytes(hashlib.sha256(case.name.encode()).digest()[:4], "big")
     return np.random.default_rng([seed, redraw])
-
-
-def _pairs(counts: tr.RankCounts) -> float:
-    return float(counts.weight @ (counts.sample_size - 1)) / counts.total_weight
 
 
 def _kept(name: str) -> Path:
@@ -145,9 +137,8 @@ def _kept(name: str) -> Path:
 
 
 def _settings() -> dict[str, Any]:
-    ours = designs.adaptive()
     return {"redraws": REDRAWS, "few": FEW, "budgets": list(BUDGETS), "papers": list(PAPERS),
-            "pools": POOL_STEP, "fixed": FIXED, "design": repr(ours)}  # fmt: skip
+            "pools": POOL_STEP, "fixed": FIXED, "design": Adaptive().to_json()}  # fmt: skip
 
 
 def _one(again: Sequence[str], name: str) -> tuple[dict[str, Any], float]:
@@ -178,9 +169,9 @@ def main() -> int:
     """0 if every goal was met, else 1."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.frontier", description=__doc__)
     parser.add_argument("--write", type=Path, metavar="PAGE.md", help="write the page of results")
-    parser.add_argument("--fresh", action="store_true", help="begin anew")
+    parser.add_argument("--fresh", action="store_true", help="forget the cases that are kept")
     parser.add_argument(
-        "--again", action="append", default=[], metavar="ESTIMATOR", help="compute it anew"
+        "--again", action="append", default=[], metavar="ESTIMATOR", help="compute it again"
     )
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()

@@ -20,16 +20,20 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks._race import Result, race
 from truerank import models
-from truerank.sampling import SharedBlocks, _fused, sample
-from truerank.sampling._design import Sampled
+from truerank.designs import Adaptive, Design, Fixed
+from truerank.sampling import _fused
+from truerank.sampling._drawing import Ranked
+from truerank.sampling.carry_out import carry_out
 from truerank.scoring import exact
 from truerank.scoring.factors import Factors
 from truerank.scoring.task import Task, prepare
 
 DIMENSIONS = 64
 SAMPLE_SIZE = 100
-LADDER = (100, 200, 400, 800, 1600, 3200)
-LEFT_OUT = 20  # training items a user
+OWN = Fixed(sample_size=SAMPLE_SIZE)  # each user its own negatives
+SHARED_64 = Fixed(sample_size=SAMPLE_SIZE, shared_by=64)
+GROWING = Adaptive(budget=None, start=100, growth=2, stop=3200)
+LEFT_OUT = 20  # training items per user
 BLOCK = 512  # users at a time of the reference, its best
 ROUNDS = 5
 BREAK_EVEN_USERS = 4_000
@@ -69,7 +73,7 @@ def run() -> Iterator[Result]:
 
 
 def data(size: Size, seed: int = 0) -> tuple[Factors, tuple[Any, Any], tuple[Any, Any]]:
-    """Normal factors, one target a user, and LEFT_OUT other items to leave out."""
+    """Normal factors, one target per user, and LEFT_OUT other items to leave out."""
     rng = np.random.default_rng(seed)
     users, items = (
         rng.standard_normal((n, DIMENSIONS), dtype=np.float32) for n in (size.users, size.items)
@@ -84,32 +88,18 @@ def data(size: Size, seed: int = 0) -> tuple[Factors, tuple[Any, Any], tuple[Any
 def draw(
     scorer: Factors,
     task: Task,
+    design: Design = OWN,
     *,
-    replacement: bool = False,
-    users: int | None = None,
     seed: int = 0,
-    ladder: tuple[int, ...] = (SAMPLE_SIZE,),
     numba: bool = True,
     threads: int = 1,
-) -> Sampled:
-    """One evaluation; ``users`` share a block of negatives."""
-    keys = None
-    if users is not None:
-        keys = SharedBlocks.keys(SharedBlocks(users).assign(task, seed), seed)
+) -> Ranked:
+    """One evaluation, up to the counts of negatives above each target."""
     with (
         mock.patch.dict(os.environ, {_fused.SWITCH: "1" if numba else "0"}),
         mock.patch.object(_fused, "_n_threads", return_value=threads),
     ):
-        return sample(
-            scorer,
-            task,
-            ladder=ladder,
-            replacement=replacement,
-            seed=seed,
-            ties="count" if len(ladder) == 1 else "random",
-            stream_keys=keys,
-            progress=False,
-        )
+        return carry_out(scorer, task, design, seed=seed, progress=False)
 
 
 def plain(scorer: Factors, task: Task) -> NDArray[np.int64]:
@@ -130,9 +120,9 @@ def _speed(size: Size, *, goals: bool) -> Iterator[Result]:
     task = prepare(scorer, test, train=train)
     draws = functools.partial(draw, scorer, task)
     ours: dict[str, Callable[[], object]] = {
-        "with": functools.partial(draws, replacement=True),
+        "with": functools.partial(draws, replace(OWN, replacement=True)),
         "without": draws,
-        "shared": functools.partial(draws, users=64),
+        "shared": functools.partial(draws, SHARED_64),
         "two": functools.partial(draws, threads=2),
     }
     for contestant in ours.values():
@@ -181,6 +171,7 @@ def _speed(size: Size, *, goals: bool) -> Iterator[Result]:
 def _break_even(n_negatives: int) -> Result:
     """The number of items from which sampling is faster than exact ranks."""
     seconds: list[tuple[int, float, float]] = []
+    design = Fixed(num_negatives=n_negatives)
     n_items = 2 * n_negatives
     while not seconds or seconds[-1][1] < seconds[-1][2] or len(seconds) < 2:
         n_items = int(n_items * 1.5)
@@ -188,7 +179,7 @@ def _break_even(n_negatives: int) -> Result:
         task = prepare(scorer, test, train=train)
         best = race(
             {
-                "sampled": functools.partial(draw, scorer, task, ladder=(n_negatives + 1,)),
+                "sampled": functools.partial(draw, scorer, task, design),
                 "exact": functools.partial(_exact_on_one, scorer, task),
             },
             rounds=ROUNDS,
@@ -226,8 +217,8 @@ def rss():  # getrusage would start from the peak of the parent
 
 options = {
     "per-user": {},
-    "shared-block": {"users": 64},
-    "adaptive": {"ladder": sampled.LADDER},
+    "shared-block": {"design": sampled.SHARED_64},
+    "adaptive": {"design": sampled.GROWING},
     "per-user without numba": {"numba": False},
 }[sys.argv[1]]
 scorer, test, train = sampled.data(sampled.Size(200, 5000))
@@ -265,9 +256,9 @@ def _scatter() -> Iterator[Result]:
     model = ials.fit(train, item_ids=test["item_id"])
     tasks = {"left out": prepare(model, test, train=train), "kept": prepare(model, test)}
     for training, task in tasks.items():
-        alone = _deviation(model, task, None)
+        alone = _deviation(model, task, OWN)
         for users in (64, 256):
-            shared = _deviation(model, task, users)
+            shared = _deviation(model, task, replace(OWN, shared_by=users))
             yield Result(
                 f"scatter of HR@10, ml-1m, iALS, training items {training}, blocks of {users}",
                 shared * 1e6,
@@ -278,8 +269,6 @@ def _scatter() -> Iterator[Result]:
             )
 
 
-def _deviation(scorer: Factors, task: Task, users: int | None) -> float:
-    ratios = [
-        np.mean(draw(scorer, task, users=users, seed=seed).above < 10) for seed in range(REDRAWS)
-    ]
+def _deviation(scorer: Factors, task: Task, design: Fixed) -> float:
+    ratios = [np.mean(draw(scorer, task, design, seed=s).above < 10) for s in range(REDRAWS)]
     return float(np.std(ratios, ddof=1))

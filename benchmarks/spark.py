@@ -2,7 +2,7 @@
 
     python -m benchmarks.spark --users 1000000 --items 100000 --ranks 100000000
 
-Both sides read the file, draw 99 negatives a user and count. Memory is what the processes that
+Both sides read the file, draw 99 negatives per user and count. Memory is what the processes that
 count hold at their peak: Spark's Python workers, and the process that reads the ranks.
 """
 
@@ -31,6 +31,7 @@ from truerank.scoring import Factors
 
 WIDTH = 64
 NEGATIVES = 99
+DESIGN = tr.designs.Fixed(num_negatives=NEGATIVES)
 ROUNDS = 3
 _STEP = 100_000  # users or ranks written at a time
 
@@ -88,7 +89,7 @@ def local(path: Path, items: np.ndarray) -> tr.RankCounts:
     ids = table["user_id"].to_numpy()
     scorer = Factors(users, items, user_ids=ids)
     test = (ids, table["item_id"].to_numpy())
-    return tr.sampled_counts(scorer, test, num_negatives=NEGATIVES, progress=False)
+    return tr.count(scorer, test, DESIGN, progress=False)
 
 
 def on_one_core(path: Path, items: np.ndarray) -> tr.RankCounts:
@@ -104,7 +105,7 @@ def on_one_core(path: Path, items: np.ndarray) -> tr.RankCounts:
 
 def batched(path: Path, items: np.ndarray) -> tr.RankCounts:
     """One process too, by the kernel that Spark runs."""
-    count = engines.sampled(items, num_negatives=NEGATIVES)
+    count = engines.Kernel(items, DESIGN)
     batches = pq.ParquetFile(path).iter_batches(batch_size=_STEP)
     return engines.add_up(count(batch) for batch in batches)
 
@@ -167,7 +168,7 @@ def users_part(folder: Path, n_users: int, n_items: int, cores: int) -> bool:
     np.save(mapped, items)
 
     def count(users: Any) -> tr.RankCounts:
-        return tr.spark.sampled_counts(users, mapped, num_negatives=NEGATIVES, distinct_users=True)
+        return tr.spark.count(tr.spark.Users(users, distinct=True), mapped, DESIGN)
 
     def frame(path: Path) -> tr.RankCounts:
         return count(session.read.parquet(str(path)))

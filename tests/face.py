@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -48,38 +49,78 @@ class Thing:
 
     @property
     def signature(self) -> str:
-        """Parameters and what is returned, as written; empty for properties."""
-        if self.kind == "property":
-            given = self.function.__annotations__.get("return", "")
-            return f" -> {given}"
-        try:
-            return str(inspect.signature(self.function))
-        except (TypeError, ValueError):  # classes without an __init__ of their own
+        """Parameters and what is returned, as written; of properties what is returned.
+
+        Empty for classes without a constructor of ours, such as errors: what Python says of those
+        differs between its versions.
+        """
+        if self.kind == "class" and not any(
+            "__init__" in vars(base) and _home(base).startswith("truerank")
+            for base in self.value.__mro__
+        ):
             return ""
+        found = inspect.signature(self.function)
+        result = _AsWritten(found.return_annotation)
+        if self.kind == "property":
+            return f" -> {result}"
+        plain = [
+            p if p.annotation is p.empty else p.replace(annotation=_AsWritten(p.annotation))
+            for p in found.parameters.values()
+        ]
+        if self.kind == "class":
+            return str(inspect.Signature(plain))
+        return str(inspect.Signature(plain, return_annotation=result))
+
+
+class _AsWritten:
+    """An annotation that shows as in the source, without quotes."""
+
+    def __init__(self, annotation: Any) -> None:
+        self.text = annotation if isinstance(annotation, str) else repr(annotation)
+
+    def __repr__(self) -> str:
+        return self.text
 
 
 def modules() -> list[ModuleType]:
     """The public modules: truerank, those that its `__all__` names, those that theirs names..."""
     found: dict[str, ModuleType] = {}
-    waiting = [importlib.import_module(path) for path in ("truerank", *MORE)]
+    waiting = [
+        importlib.import_module(path)
+        for path in ("truerank", *MORE)
+        if importlib.util.find_spec(path) is not None
+    ]
     while waiting:
         module = waiting.pop()
         if module.__name__ not in found:
             found[module.__name__] = module
-            public = (getattr(module, name) for name in getattr(module, "__all__", ()))
+            public = (getattr(module, name) for name in names(module))
             waiting += [value for value in public if isinstance(value, ModuleType)]
     return sorted(found.values(), key=lambda module: (module.__name__.count("."), module.__name__))
+
+
+def names(module: ModuleType) -> list[str]:
+    """The public names of a module; where it lists none, those that it defines."""
+    if hasattr(module, "__all__"):
+        return list(module.__all__)
+    home = module.__name__
+    own = [name for name, value in vars(module).items() if _home(value) == home]
+    return [name for name in own if not name.startswith("_")]
+
+
+def _home(value: Any) -> str:
+    return getattr(value, "__module__", None) or ""
 
 
 def walk() -> list[Thing]:
     """Every public thing once, under its shortest public name, sorted by name."""
     found: dict[int, Thing] = {}
     for module in modules():
-        for name in getattr(module, "__all__", ()):
+        for name in names(module):
             value = getattr(module, name)
-            home = getattr(value, "__module__", None) or ""
-            if callable(value) and not name.startswith("_") and home.startswith("truerank"):
-                found.setdefault(id(value), Thing(f"{module.__name__}.{name}", value, home))
+            ours = callable(value) and _home(value).startswith("truerank")
+            if ours and not name.startswith("_"):
+                found.setdefault(id(value), Thing(f"{module.__name__}.{name}", value, _home(value)))
     inherited: dict[int, Thing] = {}
     for thing in list(found.values()):
         for member in members(thing):

@@ -89,7 +89,8 @@ def files(tmp_path_factory):
     pairs = (test["user_id"].to_numpy(), test["item_id"].to_numpy())
     scorer = tr.scoring.Factors(vectors[:300], vectors[300:])
     seen = (train["user_id"].to_numpy(), train["item_id"].to_numpy())
-    frozen = tr.sampling.freeze(scorer, pairs, train=seen, sample_size=50, seed=0)
+    design = tr.designs.Fixed(sample_size=50)
+    frozen = tr.sampling.freeze(scorer, pairs, design, train=seen, seed=0)
     for name in ("negatives", "frozen"):
         frozen.save(folder / f"{name}.parquet")
     (folder / "my_module.py").write_text(

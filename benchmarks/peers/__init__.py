@@ -21,7 +21,7 @@ from benchmarks.peers._problem import METRICS, Problem, make
 
 ROUNDS = 5
 BLOCKS = (128, 512, 1024)  # users at a time of the bare product; the fastest counts
-SIZES = ((6_040, 3_706, 165), (30_000, 40_000, 165))  # users, items, training items a user
+SIZES = ((6_040, 3_706, 165), (30_000, 40_000, 165))  # users, items, training items per user
 APART = 1e-6
 
 

@@ -16,7 +16,7 @@ from benchmarks.peers._problem import DIMENSIONS, THREADS, K, Problem, Ways, val
 
 @dataclass(frozen=True)
 class Peer:
-    """``prepare`` does what needs doing once a model or a data set, and is not timed."""
+    """``prepare`` does what needs doing once per model or data set, and is not timed."""
 
     name: str
     library: str  # to import
@@ -219,7 +219,7 @@ PEERS = (
         "RecBole uni99",
         "recbole",
         "recbole",
-        'the same with mode "uni99": 99 negatives a user; the faster of 4,096 and 65,536 pairs a '
+        'the same with mode "uni99": 99 negatives per user; the faster of 4,096 and 65,536 pairs a '
         "batch",
         _uni99,
         most_scores=SMALL,

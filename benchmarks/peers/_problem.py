@@ -1,4 +1,4 @@
-"""One evaluation for all: factors, a target a user, training items to leave out."""
+"""One evaluation for all: factors, a target per user, training items to leave out."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Problem:
 def make(
     n_users: int, n_items: int, left_out: int, *, seed: int = 0, best_of: int = BEST_OF
 ) -> Problem:
-    """Normal factors, about ``left_out`` training items a user."""
+    """Normal factors, about ``left_out`` training items per user."""
     rng = np.random.default_rng(seed)
     users, items = (
         rng.standard_normal((n, DIMENSIONS), dtype=np.float32) for n in (n_users, n_items)

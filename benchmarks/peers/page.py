@@ -67,10 +67,10 @@ _PAGE = """# Other libraries, side by side
 
 Written by `make peers`; do not edit by hand. {cpu}; {date}; Python {python}; truerank {version}.
 
-The same float32 factors (d = {dimensions}), the same test (one target a user), the same training
-items left out (about 165 a user), the same three metrics: recall@10, ndcg@10 and the reciprocal
-rank at 10. *theirs* is the evaluation of the library, *ours* `tr.exact_counts` and `tr.estimate`
-with all their checks, the *product* a bare `np.matmul` of users and items in blocks of the best
+The same float32 factors (d = {dimensions}), the same test (one target per user), the same training
+items left out (about 165 per user), the same three metrics: recall@10, ndcg@10 and the reciprocal
+rank at 10. *theirs* is the evaluation of the library, *ours* `tr.count` and `tr.estimate` with all
+their checks, the *product* a bare `np.matmul` of users and items in blocks of the best
 size. Each library runs in an environment of its own, and its line is measured there in one run:
 product, ours and theirs in turns, {rounds} rounds, the shortest wall time of each on two cores.
 *ratio* is theirs / ours; *apart* the largest difference between their metrics and ours. Fitting

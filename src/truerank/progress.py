@@ -1,4 +1,4 @@
-"""Saying how far a long run has come."""
+"""Progress of long runs: bars on a terminal, or calls of a function."""
 
 from __future__ import annotations
 
@@ -20,7 +20,18 @@ _silent: ContextVar[bool] = ContextVar("silent", default=False)
 
 @contextlib.contextmanager
 def silence(silent: bool = True) -> Iterator[None]:
-    """Within the block no bar is shown (or, with False, shown again) unless asked for."""
+    """Show no bars within the block, except where ``progress=`` asks for them.
+
+    Parameters
+    ----------
+    silent : bool
+        False shows them again, inside a silent block.
+
+    Yields
+    ------
+    None
+        Nothing.
+    """
     token = _silent.set(silent)
     try:
         yield
@@ -29,21 +40,28 @@ def silence(silent: bool = True) -> Iterator[None]:
 
 
 def hush() -> None:
-    """The same from here to the end of the block of `silence` that this is in."""
+    """Show no bars from here to the end of the enclosing block of `silence`."""
     _silent.set(True)
 
 
 @contextlib.contextmanager
 def reporting(progress: Progress, total: int, what: str) -> Iterator[Callable[[int], None]]:
-    """A function to call, from one thread, with the number of steps just done.
+    """Report the progress of a run within the block.
 
     Parameters
     ----------
-    progress
-        None shows a bar on stderr if that is a terminal and the run takes longer than PATIENCE;
-        False shows nothing; a function is called with (steps done, ``total``).
-    what
-        Stands before the bar. Bars opened within others stand below them.
+    progress : callable, False or None
+        None shows a bar on stderr if that is a terminal and the run takes longer than PATIENCE
+        seconds; False shows nothing; a function is called with (steps done, ``total``).
+    total : int
+        Number of steps in all.
+    what : str
+        Words before the bar. Bars opened within others are shown below them.
+
+    Yields
+    ------
+    callable
+        To be called, from one thread, with the number of steps just done.
     """
     bar = None
     if progress is None:

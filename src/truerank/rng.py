@@ -1,4 +1,4 @@
-"""Counter-based randomness: what a user gets depends on (seed, user id, draw number) only.
+"""Counter-based randomness: a draw depends on (seed, user id, draw number) and nothing else.
 
 No generator objects, no state: a splitmix64 hash of the counter. So results do not depend on
 batches, order, threads or engines, and a user's stream can be continued at any draw.

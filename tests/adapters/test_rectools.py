@@ -155,7 +155,7 @@ def test_the_ideal_of_ndcg_has_k_hits_unless_told():
 
 
 def test_models_without_a_fixed_score_are_refused(data):
-    with pytest.raises(InputError, match="scores a pair anew at each call"):
+    with pytest.raises(InputError, match="scores at random; there is nothing to evaluate"):
         from_rectools(rectools.models.RandomModel(random_state=0).fit(data), data)
     with pytest.raises(InputError, match="RecTools' EASEModel is not fitted"):
         from_rectools(MODELS["ease"](), data)

@@ -240,21 +240,21 @@ def test_many_pools_are_read_between_a_few():
         assert grid[metric].value == pytest.approx(each[metric].value, rel=0.01)
 
 
-@pytest.mark.parametrize("target", ["users", "population"])
-def test_posterior_moments_are_those_of_its_draws(mixed, target):
+@pytest.mark.parametrize("scope", ["these-users", "population"])
+def test_posterior_moments_are_those_of_its_draws(mixed, scope):
     est = tr.estimate(mixed, METRICS, estimator="smooth")
     metrics = parse(METRICS[:-1])
     posterior = est.posterior
     assert sum(part.weight for part in posterior.components) == pytest.approx(1.0)
-    mean = posterior.mean(metrics, target=target)
-    masses, exact = posterior.draw(4000, np.random.default_rng(0), target=target)
+    mean = posterior.mean(metrics, scope=scope)
+    masses, exact = posterior.draw(4000, np.random.default_rng(0), scope=scope)
     assert masses.sum(axis=1) + exact.sum() == pytest.approx(np.ones(4000))
     gain = np.stack([m.gain(posterior.support.rank, 450) for m in metrics], axis=1)
     known = np.stack([m.gain(posterior.likelihood.exact_rank, 450) for m in metrics], axis=1)
     values = masses @ gain + exact @ known
-    spread = np.sqrt(np.diag(posterior.covariance(metrics, target=target)))
+    spread = np.sqrt(np.diag(posterior.covariance(metrics, scope=scope)))
     assert np.abs(values.mean(axis=0) - mean).max() < 0.5 * spread.max()
-    if target == "population":
+    if scope == "population":
         assert values.std(axis=0) == pytest.approx(spread, rel=0.25)
     else:  # the draws leave out what users' ranks vary given the law
         assert (values.std(axis=0) < 1.1 * spread).all()
@@ -267,5 +267,5 @@ def test_bad_options(mixed):
         tr.estimators.Smooth(n_functions=3)
     est = tr.estimate(mixed, "recall@10", estimator="smooth(n_functions=8)")
     assert est.posterior.components[0].mode.size == 8
-    with pytest.raises(tr.InputError, match="target is 'all'"):
-        est.posterior.mean(parse("recall@10"), target="all")
+    with pytest.raises(tr.InputError, match="scope is 'all'"):
+        est.posterior.mean(parse("recall@10"), scope="all")

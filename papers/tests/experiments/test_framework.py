@@ -23,7 +23,8 @@ from truerank_papers.experiments.published import Number, Published
 from truerank_papers.experiments.ranks import GlobalRanks
 from truerank_papers.experiments.reproducing import reproduce
 from truerank_papers.experiments.results import Figure, Line, Panel, Result, Table
-from truerank_papers.experiments.run import Run, Settings
+from truerank_papers.experiments.run import Run
+from truerank_papers.experiments.settings import Settings
 from truerank_papers.models import MultiVAE
 
 # --- the list ---------------------------------------------------------------------------------

@@ -10,13 +10,15 @@ from truerank import mapping
 from truerank import metrics as metrics_module
 from truerank.designs import Fixed
 from truerank_papers.experiments import experiments
-from truerank_papers.experiments.lj20.tables import MAPPINGS, distances, errors, exponents
+from truerank_papers.experiments.lj20._shared import exponents
+from truerank_papers.experiments.lj20.tables import MAPPINGS, distances, errors
 from truerank_papers.experiments.lj24 import _shared as lj24
 from truerank_papers.experiments.lj24 import protocol
 from truerank_papers.experiments.lj24.accuracy import sampled_users
 from truerank_papers.experiments.ranks import GlobalRanks
 from truerank_papers.experiments.recall_curves import global_recall, mapped, sampled_recall
-from truerank_papers.experiments.run import Run, Settings
+from truerank_papers.experiments.run import Run
+from truerank_papers.experiments.settings import Settings
 
 N = 2000
 

@@ -12,7 +12,8 @@ from truerank_papers.experiments import experiments
 from truerank_papers.experiments.jl21 import _shared as jl21
 from truerank_papers.experiments.lj20.tables import distances
 from truerank_papers.experiments.models import exact_ranks
-from truerank_papers.experiments.run import Run, Settings
+from truerank_papers.experiments.run import Run
+from truerank_papers.experiments.settings import Settings
 from truerank_papers.models import MultiVAE
 
 DATA = Path(__file__).parents[4] / "shared" / "data"

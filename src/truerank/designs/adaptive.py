@@ -89,6 +89,11 @@ class Adaptive(Design):
         -------
         tuple of int
             Sample sizes, which count the target.
+
+        Examples
+        --------
+        >>> tr.designs.Adaptive(stop=100).ladder(5000)
+        (32, 48, 72, 100)
         """
         stop = self.stop
         if stop is None or stop < 1:

@@ -26,6 +26,11 @@ class Design(ABC):
         Evaluate a random sample of this many users; None for all of them.
     stratified : bool
         Whether that sample is stratified by the users' numbers of training items.
+
+    Examples
+    --------
+    >>> isinstance(tr.designs.Exact(), tr.designs.Design)
+    True
     """
 
     name: ClassVar[str]
@@ -54,6 +59,11 @@ class Design(ABC):
         -------
         Scheme
             How negatives are drawn, with the ladder of sizes of an adaptive design.
+
+        Examples
+        --------
+        >>> tr.designs.Fixed(num_negatives=99).scheme(5000).name
+        'without'
         """
 
     def pairs(self, n_items: float) -> float | None:
@@ -69,6 +79,11 @@ class Design(ABC):
         float or None
             Pairs in the mean over users, the target's own score included; None where it depends
             on the model.
+
+        Examples
+        --------
+        >>> tr.designs.Fixed(num_negatives=99).pairs(5000)
+        100.0
         """
         return None
 
@@ -79,6 +94,11 @@ class Design(ABC):
         -------
         dict
             ``name`` and every option of the design.
+
+        Examples
+        --------
+        >>> tr.designs.Exact().to_dict()
+        {'name': 'exact', 'users': None, 'stratified': False}
         """
         return {"name": self.name} | {
             field.name: _plain(getattr(self, field.name)) for field in self._told()
@@ -91,6 +111,11 @@ class Design(ABC):
         -------
         str
             JSON.
+
+        Examples
+        --------
+        >>> tr.designs.Exact().to_json()
+        '{"name": "exact", "users": null, "stratified": false}'
         """
         return json.dumps(self.to_dict())
 

@@ -16,7 +16,13 @@ from truerank.errors import InputError
 
 @dataclass(frozen=True)
 class Draw(ABC):
-    """A way to draw negatives. Its options are its fields."""
+    """A way to draw negatives. Its options are its fields.
+
+    Examples
+    --------
+    >>> isinstance(tr.designs.Uniform(), tr.designs.Draw)
+    True
+    """
 
     name: ClassVar[str]
 
@@ -27,6 +33,11 @@ class Draw(ABC):
         -------
         dict
             ``name`` and every option.
+
+        Examples
+        --------
+        >>> tr.designs.Uniform().to_dict()
+        {'name': 'uniform'}
         """
         return {"name": self.name, **asdict(self)}
 

@@ -48,8 +48,8 @@ class Frozen(Design):
     >>> scorer = tr.scoring.Dense(np.random.default_rng(0).random((3, 50)))
     >>> test = ([0, 1, 2], [4, 5, 6])
     >>> negatives = tr.sampling.freeze(scorer, test, tr.designs.Fixed(num_negatives=9), seed=7)
-    >>> tr.count(scorer, test, tr.designs.Frozen(negatives)).sample_size.tolist()
-    [10, 10, 10]
+    >>> tr.count(scorer, test, tr.designs.Frozen(negatives)).pairs_per_user
+    10.0
     """
 
     name: ClassVar[str] = "frozen"
@@ -94,6 +94,16 @@ class Frozen(Design):
         -------
         Frozen
             The design.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "test.negative"
+        ...     _ = path.write_text("(0,25)\\t1064\\t174\\n(1,133)\\t1072\\t3154\\n")
+        ...     design = tr.designs.Frozen(path)
+        ...     tr.designs.from_dict(design.to_dict()).negatives.hash == design.negatives.hash
+        True
         """
         options = dict(options)
         digest = options.pop("sha256", None)
@@ -134,6 +144,15 @@ class FrozenNegatives:
         More of how they were drawn, as far as known.
     path
         The file they were read from or saved to last; None if there is none.
+
+    Examples
+    --------
+    >>> scorer = tr.scoring.Dense(np.random.default_rng(0).random((3, 50)))
+    >>> frozen = tr.sampling.freeze(
+    ...     scorer, ([0, 1, 2], [4, 5, 6]), tr.designs.Fixed(num_negatives=9)
+    ... )
+    >>> frozen.n_rows
+    3
     """
 
     user_id: npt.NDArray[Any]
@@ -147,12 +166,32 @@ class FrozenNegatives:
 
     @property
     def n_rows(self) -> int:
-        """Number of test rows."""
+        """Number of test rows.
+
+        Examples
+        --------
+        >>> scorer = tr.scoring.Dense(np.random.default_rng(0).random((3, 50)))
+        >>> frozen = tr.sampling.freeze(
+        ...     scorer, ([0, 1, 2], [4, 5, 6]), tr.designs.Fixed(num_negatives=9)
+        ... )
+        >>> frozen.n_rows
+        3
+        """
         return int(self.user_id.size)
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of the rows, their negatives and ``replacement``, whatever the file."""
+        """SHA-256 of the rows, their negatives and ``replacement``, whatever the file.
+
+        Examples
+        --------
+        >>> scorer = tr.scoring.Dense(np.random.default_rng(0).random((3, 50)))
+        >>> frozen = tr.sampling.freeze(
+        ...     scorer, ([0, 1, 2], [4, 5, 6]), tr.designs.Fixed(num_negatives=9)
+        ... )
+        >>> len(frozen.hash)
+        64
+        """
         digest = hashlib.sha256(f"truerank {FORMAT_VERSION} {self.replacement}".encode())
         for column in (self.user_id, self.item_id, self.start, self.negative):
             for part in _content(column):
@@ -179,6 +218,15 @@ class FrozenNegatives:
         -------
         FrozenNegatives
             Rows of other users are left out.
+
+        Examples
+        --------
+        >>> scorer = tr.scoring.Dense(np.random.default_rng(0).random((3, 50)))
+        >>> frozen = tr.sampling.freeze(
+        ...     scorer, ([0, 1, 2], [4, 5, 6]), tr.designs.Fixed(num_negatives=9)
+        ... )
+        >>> frozen.of_users([0, 2]).user_id.tolist()
+        [0, 2]
         """
         rows = np.flatnonzero(np.isin(self.user_id, user_ids))
         length = np.diff(self.start)[rows]
@@ -195,7 +243,22 @@ class FrozenNegatives:
     # -- files ------------------------------------------------------------------------------
 
     def to_arrow(self) -> Any:
-        """A pyarrow Table with the columns user_id, item_id and negatives (a list)."""
+        """The negatives as a table.
+
+        Returns
+        -------
+        pyarrow.Table
+            Columns ``user_id``, ``item_id`` and ``negatives`` (lists).
+
+        Examples
+        --------
+        >>> scorer = tr.scoring.Dense(np.random.default_rng(0).random((3, 50)))
+        >>> frozen = tr.sampling.freeze(
+        ...     scorer, ([0, 1, 2], [4, 5, 6]), tr.designs.Fixed(num_negatives=9)
+        ... )
+        >>> frozen.to_arrow().column_names
+        ['user_id', 'item_id', 'negatives']
+        """
         import pyarrow as pa
 
         offsets = pa.array(self.start, pa.int64() if self.start[-1] >= 2**31 else pa.int32())
@@ -217,7 +280,26 @@ class FrozenNegatives:
         )
 
     def save(self, path: Any) -> None:
-        """Write to Parquet (``.parquet``), with a hash of the content."""
+        """Write to Parquet, with a hash of the content.
+
+        Parameters
+        ----------
+        path : str or path
+            A file name that ends in ``.parquet``.
+
+        Examples
+        --------
+        >>> scorer = tr.scoring.Dense(np.random.default_rng(0).random((3, 50)))
+        >>> frozen = tr.sampling.freeze(
+        ...     scorer, ([0, 1, 2], [4, 5, 6]), tr.designs.Fixed(num_negatives=9)
+        ... )
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     frozen.save(f"{folder}/negatives.parquet")
+        ...     again = tr.designs.FrozenNegatives.load(f"{folder}/negatives.parquet")
+        >>> again.hash == frozen.hash
+        True
+        """
         import pyarrow.parquet as pq
 
         if Path(path).suffix.lower() not in tables.PARQUET:
@@ -228,14 +310,66 @@ class FrozenNegatives:
 
     @classmethod
     def read(cls, path: Any, *, replacement: bool = False) -> FrozenNegatives:
-        """Read a file of negatives of either kind: `load` for Parquet, else `from_ncf`."""
+        """Read a file of negatives of either kind: `load` for Parquet, else `from_ncf`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        replacement : bool, default False
+            Whether the negatives of a text file were drawn with replacement.
+
+        Returns
+        -------
+        FrozenNegatives
+            The negatives.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "test.negative"
+        ...     _ = path.write_text("(0,25)\\t1064\\t174\\n(1,133)\\t1072\\t3154\\n")
+        ...     frozen = tr.designs.FrozenNegatives.read(path)
+        >>> frozen.n_rows
+        2
+        """
         if Path(path).suffix.lower() in tables.PARQUET:
             return cls.load(path)
         return cls.from_ncf(path, replacement=replacement)
 
     @classmethod
     def load(cls, path: Any) -> FrozenNegatives:
-        """Read what :meth:`save` wrote; an InputError if the content is not that of its hash."""
+        """Read what :meth:`save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+
+        Returns
+        -------
+        FrozenNegatives
+            The negatives.
+
+        Raises
+        ------
+        InputError
+            If the content is not that of the hash it was saved with.
+
+        Examples
+        --------
+        >>> scorer = tr.scoring.Dense(np.random.default_rng(0).random((3, 50)))
+        >>> frozen = tr.sampling.freeze(
+        ...     scorer, ([0, 1, 2], [4, 5, 6]), tr.designs.Fixed(num_negatives=9)
+        ... )
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     frozen.save(f"{folder}/negatives.parquet")
+        ...     again = tr.designs.FrozenNegatives.load(f"{folder}/negatives.parquet")
+        >>> again.hash == frozen.hash
+        True
+        """
         path = Path(path)
         source = tables.read(path)
         facts = tables.parquet_metadata(path).get(_FORMAT_KEY)
@@ -276,11 +410,32 @@ class FrozenNegatives:
 
     @classmethod
     def from_ncf(cls, path: Any, *, replacement: bool = False) -> FrozenNegatives:
-        """Read lines ``(user,item)<tab>negative<tab>negative...``, one a test row.
+        """Read lines ``(user,item)<tab>negative<tab>negative...``, one per test row.
 
         NCF published its test sets so, and many followed. Ids are numbers if all of them are
-        spelled so. Say ``replacement=True`` if they were drawn with replacement; without, repeated
-        negatives are an error.
+        spelled so.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        replacement : bool, default False
+            Whether they were drawn with replacement; without, repeated negatives are an error.
+
+        Returns
+        -------
+        FrozenNegatives
+            The negatives.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "test.negative"
+        ...     _ = path.write_text("(0,25)\\t1064\\t174\\n(1,133)\\t1072\\t3154\\n")
+        ...     frozen = tr.designs.FrozenNegatives.from_ncf(path)
+        >>> frozen.n_rows
+        2
         """
         users, targets, negatives = _ncf.read(Path(path))
         items = _ncf.ids([*targets, *itertools.chain.from_iterable(negatives)])

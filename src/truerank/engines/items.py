@@ -74,6 +74,11 @@ class Items:
         -------
         Scorer
             The scorer.
+
+        Examples
+        --------
+        >>> tr.spark.Items(np.eye(3)).scorer(np.array([7]), np.ones((1, 3))).n_items
+        3
         """
         if vectors is None:
             found: Scorer = self._source
@@ -106,6 +111,11 @@ class Items:
         -------
         Items
             The items.
+
+        Examples
+        --------
+        >>> tr.spark.Items.of(np.eye(3)).n_items
+        3
         """
         return source if isinstance(source, cls) else cls(source)
 

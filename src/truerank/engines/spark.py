@@ -87,6 +87,11 @@ class Users:
         -------
         Users
             The users.
+
+        Examples
+        --------
+        >>> tr.spark.Users.of("users.parquet").source
+        'users.parquet'
         """
         return source if isinstance(source, cls) else cls(source)
 
@@ -199,6 +204,10 @@ def from_table(
     -------
     RankCounts
         Counts of all rows.
+
+    Examples
+    --------
+    >>> tr.spark.from_table(frame, num_negatives=99, n_items=3706)  # doctest: +SKIP
     """
     _check_frame(ranks)
     names = _rank_columns(ranks, columns)
@@ -231,6 +240,10 @@ def session(master: str = "local[*,4]", **config: Any) -> Any:
     -------
     SparkSession
         The session.
+
+    Examples
+    --------
+    >>> session = tr.spark.session("local[2,4]")  # doctest: +SKIP
     """
     spark = _pyspark()
     home = os.environ.get("JAVA_HOME")
@@ -261,6 +274,10 @@ def frame(table: Any) -> Any:
     -------
     DataFrame
         The same rows.
+
+    Examples
+    --------
+    >>> tr.spark.frame(table)  # doctest: +SKIP
     """
     return _session().createDataFrame(table)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from truerank._types import FloatArray
 from truerank.estimators.likelihood import Likelihood
-from truerank.estimators.support import RankDistribution, Support
+from truerank.estimators.support import RankDistribution, SupportLike
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
 
@@ -23,9 +23,30 @@ if TYPE_CHECKING:
 class Fit:
     """What an estimator found.
 
-    ``values`` are mean gains per unit of weight, by metric key, raw: a linear estimator may stray
-    below 0 or above the metric's best. ``converged`` and ``n_iter`` are None for closed forms.
-    ``posterior`` is what intervals are made of, where the estimator has one (smooth).
+    Attributes
+    ----------
+    values : mapping of str to float
+        The estimate of each metric, by its key. Not clipped: a linear estimator may give values
+        below 0 or above the largest possible one.
+    distribution : RankDistribution or None
+        The estimated distribution of global ranks, if the estimator has one.
+    converged : bool or None
+        Whether the fit converged; None for closed forms.
+    n_iter : int or None
+        Number of iterations; None for closed forms.
+    details : mapping of str to float
+        More about the fit, such as its log-likelihood.
+    posterior : Posterior or None
+        What intervals are made of, if the estimator has one (smooth).
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+    >>> fit = tr.estimators.MLE().fit(
+    ...     counts, metrics=tr.metrics.parse("recall@10"), support="auto", plug_in="plain"
+    ... )
+    >>> fit.n_iter, round(fit.values["recall@10"], 4)
+    (100, 0.1792)
     """
 
     values: Mapping[str, float]
@@ -38,12 +59,34 @@ class Fit:
 
 @dataclass(frozen=True)
 class Estimator(ABC):
-    """An estimator of global metrics. Frozen: options are its fields, fitting changes nothing."""
+    """Base of all estimators of global metrics; options are its fields, fitting changes nothing.
+
+    Examples
+    --------
+    >>> isinstance(tr.estimators.get("bv(gamma=0.1)"), tr.estimators.Estimator)
+    True
+    """
 
     name: ClassVar[str]
 
     def supports(self, metric: Metric) -> bool:
-        """Whether this estimator is defined for the metric."""
+        """Whether this estimator is defined for a metric.
+
+        Parameters
+        ----------
+        metric : Metric
+            The metric.
+
+        Returns
+        -------
+        bool
+            True for all metrics, except with `Mapped`.
+
+        Examples
+        --------
+        >>> tr.estimators.Mapped().supports(tr.Metric("ndcg", 10))
+        False
+        """
         return True
 
     @abstractmethod
@@ -52,17 +95,63 @@ class Estimator(ABC):
         counts: RankCounts,
         *,
         metrics: Sequence[Metric],
-        support: str | Support,
+        support: SupportLike,
         plug_in: str,
     ) -> Fit:
-        """Estimate ``metrics`` from ``counts``."""
+        """Estimate metrics from counts; `truerank.estimate` adds intervals and diagnostics.
+
+        Parameters
+        ----------
+        counts : RankCounts
+            The outcomes of the evaluation.
+        metrics : sequence of Metric
+            What to estimate.
+        support : {"auto", "full"} or Support
+            The grid of global ranks: compressed, all ranks, or one of your own.
+        plug_in : {"plain", "posterior"}
+            Read metrics off the estimated distribution, or average the expected gain of each
+            user given its outcome and that distribution.
+
+        Returns
+        -------
+        Fit
+            Values, and how they were found.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+        >>> fit = tr.estimators.Naive().fit(
+        ...     counts, metrics=tr.metrics.parse("recall@10"), support="auto", plug_in="plain"
+        ... )
+        >>> dict(fit.values)
+        {'recall@10': 0.8}
+        """
 
     def gains(
-        self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike
     ) -> FloatArray | None:
-        """A gain for each outcome, (n_outcomes, n_metrics), whose mean over users is the estimate.
+        """Gains of the outcomes whose mean over users is the estimate, if there are such gains.
 
-        None for estimators that are no such mean: their gains depend on the weights of others.
+        Parameters
+        ----------
+        counts : RankCounts
+            The outcomes.
+        metrics : sequence of Metric
+            What to estimate.
+        support : {"auto", "full"} or Support
+            The grid of global ranks: compressed, all ranks, or one of your own.
+
+        Returns
+        -------
+        ndarray of float, shape (n_outcomes, n_metrics), or None
+            The gains; None where they would depend on how many users had the other outcomes.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+        >>> naive = tr.estimators.Naive()
+        >>> naive.gains(counts, metrics=tr.metrics.parse("recall@10"), support="auto").ravel()
+        array([1., 1., 1., 0.])
         """
         return None
 
@@ -72,13 +161,38 @@ class Estimator(ABC):
         weight: FloatArray,
         *,
         metrics: Sequence[Metric],
-        support: str | Support,
+        support: SupportLike,
         plug_in: str,
     ) -> FloatArray:
-        """The values of many tables of the same outcomes, (n_tables, n_metrics).
+        """Estimates from many tables of the same outcomes with other weights, as redraws give.
 
-        ``weight`` (n_tables, n_outcomes) takes the place of the weights of ``outcomes``; it may
-        be 0.
+        Parameters
+        ----------
+        outcomes : RankCounts
+            The outcomes; their weights do not matter.
+        weight : ndarray of float, shape (n_tables, n_outcomes)
+            The weights of each table, at least 0.
+        metrics : sequence of Metric
+            What to estimate.
+        support : {"auto", "full"} or Support
+            The grid of global ranks: compressed, all ranks, or one of your own.
+        plug_in : {"plain", "posterior"}
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of float, shape (n_tables, n_metrics)
+            The estimates.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+        >>> tables = np.array([[2.0, 1, 1, 1], [5, 0, 0, 0]])
+        >>> recall = tr.metrics.parse("recall@10")
+        >>> tr.estimators.Naive().refit(
+        ...     counts, tables, metrics=recall, support="auto", plug_in="plain"
+        ... ).ravel()
+        array([0.8, 1. ])
         """
         values = np.empty((weight.shape[0], len(metrics)))
         gains = self.gains(outcomes, metrics=metrics, support=support)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import get_args
 
 import numpy as np
 
 from truerank import _checks
-from truerank._types import FloatArray
+from truerank._types import FloatArray, Scope
 from truerank.errors import InputError
 from truerank.estimators._base import expected_gains, posterior_mean
 from truerank.estimators._logspline import LogSpline
@@ -17,14 +18,26 @@ from truerank.estimators.support import RankDistribution, Support
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
 
-TARGETS = ("users", "population")
-
 
 @dataclass(frozen=True)
 class Component:
     """A Gaussian over spline coefficients: one setting of the smoothing and its weight.
 
-    ``root`` (n_functions, n_functions) is a square root of the covariance.
+    Attributes
+    ----------
+    weight : float
+        Its share of the evidence.
+    mode : ndarray of float, shape (n_functions,)
+        The most likely coefficients.
+    root : ndarray of float, shape (n_functions, n_functions)
+        A square root of the covariance of the coefficients.
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+    >>> posterior = tr.estimate(counts, "recall@10", confidence=None).posterior
+    >>> round(sum(part.weight for part in posterior.components), 6)
+    1.0
     """
 
     weight: float
@@ -33,26 +46,45 @@ class Component:
 
     @property
     def covariance(self) -> FloatArray:
-        """Covariance of the coefficients, shape (n_functions, n_functions)."""
+        """Covariance of the coefficients, shape (n_functions, n_functions).
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+        >>> posterior = tr.estimate(counts, "recall@10", confidence=None).posterior
+        >>> posterior.components[0].covariance.shape
+        (24, 24)
+        """
         return np.asarray(self.root @ self.root.T)
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """A mixture of Gaussians over the coefficients of log-spline rank distributions.
+    """What a smooth fit knows: a mixture of Gaussians over rank distributions.
 
-    It answers for one of two targets. ``"population"``: the law that users come from.
-    ``"users"`` (the default): the mean over the users seen, each at its exact rank where that is
-    known, else at a rank drawn from its posterior given its outcome and the law.
+    The Gaussians are over coefficients of log-splines. It answers for one of two scopes:
+    ``"population"``, the law that users come from; or ``"these-users"`` (the default), the mean
+    over the users seen, each at its exact rank where that is known, else at a rank drawn from its
+    posterior given its outcome and the law.
 
     Attributes
     ----------
-    likelihood
+    likelihood : Likelihood
         The outcomes on the support that was fitted.
-    components
-        One for each setting of the smoothing; weights (their share of the evidence) sum to 1.
-    n_users
+    spline : LogSpline
+        The family of rank distributions.
+    components : tuple of Component
+        One for each setting of the smoothing; their weights sum to 1.
+    n_users : float
         The effective number of users.
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+    >>> posterior = tr.estimate(counts, "recall@10", confidence=None).posterior
+    >>> error = posterior.covariance(tr.metrics.parse("recall@10")) ** 0.5
+    >>> round(float(error[0, 0]), 2)
+    0.17
     """
 
     likelihood: Likelihood
@@ -62,43 +94,113 @@ class Posterior:
 
     @property
     def support(self) -> Support:
-        """The points that masses live on."""
+        """The points that masses live on.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+        >>> posterior = tr.estimate(counts, "recall@10", confidence=None).posterior
+        >>> posterior.support.n_items
+        3706
+        """
         return self.likelihood.support
 
-    def mean(self, metrics: Sequence[Metric], *, target: str = "users") -> FloatArray:
-        """The value of each metric at the modes, averaged: the estimate, shape (n_metrics,)."""
-        _check(target)
-        rows = [self._values(part, metrics, target) for part in self.components]
+    def mean(self, metrics: Sequence[Metric], *, scope: Scope = "these-users") -> FloatArray:
+        """The estimate: the value of each metric at the modes, averaged.
+
+        Parameters
+        ----------
+        metrics : sequence of Metric
+            The metrics.
+        scope : {"these-users", "population"}
+            About the users seen, or the law that they come from.
+
+        Returns
+        -------
+        ndarray of float, shape (n_metrics,)
+            The values.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+        >>> posterior = tr.estimate(counts, "recall@10", confidence=None).posterior
+        >>> posterior.mean(tr.metrics.parse("recall@100")).round(3).tolist()
+        [0.631]
+        """
+        _check(scope)
+        rows = [self._values(part, metrics, scope) for part in self.components]
         return np.asarray(self._weights @ np.stack(rows))
 
-    def covariance(self, metrics: Sequence[Metric], *, target: str = "users") -> FloatArray:
-        """Covariance of the metrics' errors, by linearisation, shape (n_metrics, n_metrics).
+    def covariance(self, metrics: Sequence[Metric], *, scope: Scope = "these-users") -> FloatArray:
+        """Covariance of the errors of the metrics, by linearisation.
 
-        The spread within components, that between their modes and, for ``"users"``, that of
+        The spread within components, that between their modes and, for ``"these-users"``, that of
         users' ranks given the law. Where pools differ, auc takes their mean 1 / (N - 1) here.
+
+        Parameters
+        ----------
+        metrics : sequence of Metric
+            The metrics.
+        scope : {"these-users", "population"}
+            About the users seen, or the law that they come from.
+
+        Returns
+        -------
+        ndarray of float, shape (n_metrics, n_metrics)
+            The covariance; roots of its diagonal are standard errors.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+        >>> posterior = tr.estimate(counts, "recall@10", confidence=None).posterior
+        >>> variance = posterior.covariance(tr.metrics.parse("recall@100"))
+        >>> (variance**0.5).round(2).tolist()
+        [[0.11]]
         """
-        _check(target)
-        values = np.stack([self._values(part, metrics, target) for part in self.components])
+        _check(scope)
+        values = np.stack([self._values(part, metrics, scope) for part in self.components])
         centre = self._weights @ values
         total = np.zeros((len(metrics), len(metrics)))
         gain = self._gains(metrics)
         for part, value in zip(self.components, values, strict=True):
-            slope, own = self._slopes(part, gain, target)
+            slope, own = self._slopes(part, gain, scope)
             spread = slope @ part.root
             off = value - centre
             total += part.weight * (spread @ spread.T + own + np.outer(off, off))
         return total
 
     def draw(
-        self, n_draws: int, rng: np.random.Generator, *, target: str = "users"
+        self, n_draws: int, rng: np.random.Generator, *, scope: Scope = "these-users"
     ) -> tuple[FloatArray, FloatArray]:
-        """Rank distributions drawn from the posterior: masses (n_draws, n_points) on the support,
-        and the shares (n_exact,) of users at ``likelihood.exact_rank``, 0 for ``"population"``.
+        """Rank distributions drawn from the posterior.
 
-        For ``"users"`` a draw holds the expected masses of the sampled users given a law drawn;
-        what their ranks vary given the law is in :meth:`covariance`, or simulated.
+        For ``"these-users"`` a draw holds the expected masses of the sampled users given a law
+        drawn; the variation of their ranks given the law is in :meth:`covariance`, or simulated.
+
+        Parameters
+        ----------
+        n_draws : int
+            Number of draws.
+        rng : numpy.random.Generator
+            Source of randomness.
+        scope : {"these-users", "population"}
+            About the users seen, or the law that they come from.
+
+        Returns
+        -------
+        tuple of two ndarrays of float
+            Masses on the points of the support, shape (n_draws, n_points), and the shares of users
+            at ``likelihood.exact_rank``, shape (n_exact,), 0 for ``"population"``.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+        >>> posterior = tr.estimate(counts, "recall@10", confidence=None).posterior
+        >>> masses, exact = posterior.draw(10, np.random.default_rng(0))
+        >>> masses.shape[0], masses.sum(axis=1).round(6).tolist()[:2]
+        (10, [1.0, 1.0])
         """
-        _check(target)
+        _check(scope)
         _checks.integer(n_draws, "n_draws", low=1)
         pick = rng.choice(len(self.components), size=n_draws, p=self._weights)
         noise = rng.standard_normal((n_draws, self.spline.basis.shape[1]))
@@ -106,42 +208,98 @@ class Posterior:
         root = np.stack([part.root for part in self.components])
         law = self.spline.masses(mode[pick] + np.einsum("dij,dj->di", root[pick], noise))
         known = self.likelihood.exact_weight
-        if target == "population":
+        if scope == "population":
             return law, np.zeros_like(known)
         return self.given_outcomes(law), known
 
     def given_outcomes(self, law: FloatArray) -> FloatArray:
-        """Mean over sampled users of their posterior under laws (..., n_points): one EM step."""
+        """Mean over sampled users of their posterior given their outcome: one EM step.
+
+        Parameters
+        ----------
+        law : ndarray of float, shape (..., n_points)
+            Distributions of global ranks.
+
+        Returns
+        -------
+        ndarray of float, shape (..., n_points)
+            The masses of the sampled users.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+        >>> posterior = tr.estimate(counts, "recall@10", confidence=None).posterior
+        >>> uniform = posterior.support.weight / posterior.support.n_items
+        >>> round(float(posterior.given_outcomes(uniform).sum()), 6)
+        1.0
+        """
         model = self.likelihood
         evidence = (model.matrix @ law.T).T  # (..., n_outcomes)
         return np.asarray(law * ((model.weight / evidence) @ model.matrix))
 
-    def distribution(self, *, target: str = "users") -> RankDistribution:
-        """The rank distribution at the modes, averaged."""
-        _check(target)
+    def distribution(self, *, scope: Scope = "these-users") -> RankDistribution:
+        """The rank distribution at the modes, averaged.
+
+        Parameters
+        ----------
+        scope : {"these-users", "population"}
+            About the users seen, or the law that they come from.
+
+        Returns
+        -------
+        RankDistribution
+            The estimated distribution of global ranks.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+        >>> posterior = tr.estimate(counts, "recall@10", confidence=None).posterior
+        >>> posterior.distribution(scope="population").cdf([100]).round(3).tolist()
+        [0.615]
+        """
+        _check(scope)
         law = self.spline.masses(np.stack([part.mode for part in self.components]))
         exact = self.likelihood.exact_rank.astype(np.float64)
         known = self.likelihood.exact_weight
-        if target == "population":
+        if scope == "population":
             return RankDistribution(self.support, self._weights @ law, exact, 0.0 * known)
         masses = self._weights @ self.given_outcomes(law)
         return RankDistribution(self.support, masses, exact, known)
 
     def gains(self, outcomes: RankCounts, metrics: Sequence[Metric]) -> FloatArray:
-        """A gain for each outcome, (n_outcomes, n_metrics): the estimate, made linear in weights.
+        """Gains of outcomes whose mean is, to first order, the estimate.
 
         Their mean over the users seen is the estimate; over other users it is, to first order,
         the estimate that these would give. An outcome moves it by its own expected gain, by how
         it pulls the coefficients, and by how it shifts the evidence between components.
+
+        Parameters
+        ----------
+        outcomes : RankCounts
+            The outcomes.
+        metrics : sequence of Metric
+            The metrics.
+
+        Returns
+        -------
+        ndarray of float, shape (n_outcomes, n_metrics)
+            The gains.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+        >>> posterior = tr.estimate(counts, "recall@10", confidence=None).posterior
+        >>> posterior.gains(counts, tr.metrics.parse("recall@100")).round(2).ravel().tolist()
+        [1.03, 0.92, 0.23, -0.05]
         """
         parts = self._leading()
         weight = np.array([part.weight for part in parts])
-        values = np.stack([self._values(part, metrics, "users") for part in parts])
+        values = np.stack([self._values(part, metrics, "these-users") for part in parts])
         centre = weight @ values
         # More evidence for a component draws the mean to its value.
         towards = self.n_users * weight[:, None] * (values - centre)
         typical = self._gains(metrics)
-        pulls = [self._slopes(part, typical, "users")[0] @ part.covariance for part in parts]
+        pulls = [self._slopes(part, typical, "these-users")[0] @ part.covariance for part in parts]
 
         def linear(model: Likelihood) -> tuple[FloatArray, FloatArray]:
             """Up to a constant, for sampled and for exact outcomes."""
@@ -185,9 +343,9 @@ class Posterior:
     def _weights(self) -> FloatArray:
         return np.array([part.weight for part in self.components])
 
-    def _values(self, part: Component, metrics: Sequence[Metric], target: str) -> FloatArray:
+    def _values(self, part: Component, metrics: Sequence[Metric], scope: Scope) -> FloatArray:
         law = self.spline.masses(part.mode)
-        if target == "population":
+        if scope == "population":
             return np.asarray(law @ self._gains(metrics))
         pools = np.concatenate([self.likelihood.n_items, self.likelihood.exact_n_items])
         by_pool = [m.depends_on_pool and bool((pools != pools[0]).any()) for m in metrics]
@@ -211,12 +369,12 @@ class Posterior:
         return np.stack([m.gain(self.support.rank, typical) for m in metrics], axis=1)
 
     def _slopes(
-        self, part: Component, gain: FloatArray, target: str
+        self, part: Component, gain: FloatArray, scope: Scope
     ) -> tuple[FloatArray, FloatArray]:
         """d metric / d coefficients (n_metrics, n_functions), and what users add of their own."""
         model, basis = self.likelihood, self.spline.basis
         law = self.spline.masses(part.mode)
-        if target == "population":
+        if scope == "population":
             slope = (gain * law[:, None]).T @ basis - np.outer(law @ gain, law @ basis)
             return slope, np.zeros((gain.shape[1], gain.shape[1]))
         # sum_o w_o Cov_o(gain, basis) and sum_o w_o Cov_o(gain, gain) / M, Cov_o given outcome o.
@@ -230,6 +388,6 @@ class Posterior:
         return slope, own / self.n_users
 
 
-def _check(target: str) -> None:
-    if target not in TARGETS:
-        raise InputError(f"target is {target!r}; it must be 'users' or 'population'")
+def _check(scope: str) -> None:
+    if scope not in get_args(Scope):
+        raise InputError(f"scope is {scope!r}; it must be 'these-users' or 'population'")

@@ -13,7 +13,7 @@ import numpy as np
 
 from truerank._types import FloatArray, IntArray
 from truerank.estimators.likelihood import make_support
-from truerank.estimators.support import Support
+from truerank.estimators.support import Support, SupportLike
 from truerank.metrics import Metric
 from truerank.outcomes import schemes
 from truerank.outcomes.counts import RankCounts
@@ -55,7 +55,7 @@ def by_outcome(
 
 
 def outcome_spaces(
-    counts: RankCounts, metrics: Sequence[Metric], support: str | Support
+    counts: RankCounts, metrics: Sequence[Metric], support: SupportLike
 ) -> Iterator[OutcomeSpace]:
     """Every space of ``counts``, exact ranks of fixed samples left out (A is the identity)."""
     share = counts.weight / counts.total_weight
@@ -103,7 +103,7 @@ def _outcome_space(
     rows: IntArray,
     share: FloatArray,
     metrics: Sequence[Metric],
-    support: str | Support,
+    support: SupportLike,
 ) -> OutcomeSpace:
     pool = round(float(np.average(counts.n_items[rows], weights=share[rows])))
     sizes, ranks = scheme.outcomes(pool, size)

@@ -12,29 +12,37 @@ from truerank._types import FloatArray
 from truerank.estimators._base import Estimator, Fit, mean_gains
 from truerank.estimators._spaces import OutcomeSpace, by_outcome, outcome_spaces
 from truerank.estimators.likelihood import make_support
-from truerank.estimators.support import Support
+from truerank.estimators.support import SupportLike
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
 
 
 @dataclass(frozen=True)
 class CLS(Estimator):
-    """min sum_R (E[m(r) | R] - F(R))^2 over m(1) >= m(2) >= ..., uniform prior.
+    """Constrained least squares: least bias with gains that fall as the rank grows (KR20 eq. 21).
 
-    (KR20 prints the inequality the other way round.) Adaptive outcomes are ordered by their
-    share of hits, (r-1)/(n-1).
+    Minimises sum_R (E[m(r) | R] - F(R))^2 over gains m(1) >= m(2) >= ..., with uniform weights of
+    the ranks. (KR20 prints the inequality the other way round.) Adaptive outcomes are ordered by
+    their share of hits, (r-1)/(n-1).
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+    >>> est = tr.estimate(counts, "recall@10", estimator="cls", confidence=None)
+    >>> round(est["recall@10"].value, 4)
+    0.1856
     """
 
     name: ClassVar[str] = "cls"
 
     def fit(
-        self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support, plug_in: str
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike, plug_in: str
     ) -> Fit:
         gains = self.gains(counts, metrics=metrics, support=support)
         return Fit(mean_gains(counts, metrics, gains))
 
     def gains(
-        self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike
     ) -> FloatArray:
         grid = make_support(counts, metrics, support)
         return by_outcome(
@@ -48,7 +56,7 @@ class CLS(Estimator):
 
 
 def corrected_gains(space: OutcomeSpace, metrics: Sequence[Metric]) -> list[FloatArray]:
-    """The corrected gain of each outcome, one array a metric."""
+    """The corrected gain of each outcome, one array per metric."""
     from scipy.optimize import nnls
 
     share = space.support.weight / space.support.n_items

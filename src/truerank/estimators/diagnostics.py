@@ -1,4 +1,4 @@
-"""How far a linear estimator may be off: LJ24 eq. 38-39 and LJ20 eq. 5."""
+"""How far linear estimators may be off: LJ24 eq. 38-39 and LJ20 eq. 5."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from truerank.errors import InputError
 from truerank.estimators._base import Estimator
 from truerank.estimators.linear import Linear
 from truerank.estimators.registry import get
-from truerank.estimators.support import RankDistribution, Support
+from truerank.estimators.support import RankDistribution, SupportLike
 from truerank.metrics import MetricLike
 from truerank.outcomes import schemes
 from truerank.outcomes.counts import RankCounts
@@ -22,11 +22,25 @@ __all__ = ["ErrorBound", "error_bound", "sampled_recall_variance"]
 
 @dataclass(frozen=True)
 class ErrorBound:
-    """The parts of the bound on the mean squared error of an estimate, P(R) the prior.
+    """The parts of a bound on the mean squared error of an estimate, P(R) the prior.
 
-    ``bias_squared`` is sum_R P(R) (E[m(r)|R] - F(R))^2, at least the squared bias (LJ24 eq. 38).
-    ``variance`` is sum_R P(R) Var[m(r)|R] / M, over the drawn negatives; ``variance_bound`` is
-    eq. 39's sum_R Var[m(r)|R] / M, which bounds it because P(R) <= 1.
+    Attributes
+    ----------
+    metric : str
+        The metric that is estimated.
+    bias_squared : float
+        sum_R P(R) (E[m(r)|R] - F(R))^2, at least the squared bias (LJ24 eq. 38).
+    variance : float
+        sum_R P(R) Var[m(r)|R] / M, the variance over the drawn negatives.
+    variance_bound : float
+        sum_R Var[m(r)|R] / M (LJ24 eq. 39), which bounds it because P(R) <= 1.
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+    >>> bound = tr.estimators.diagnostics.error_bound(counts, "recall@10")
+    >>> bound.variance <= bound.variance_bound
+    True
     """
 
     metric: str
@@ -40,9 +54,38 @@ def error_bound(
     metric: MetricLike,
     *,
     estimator: str | Estimator = "bv",
-    support: str | Support = "auto",
+    support: SupportLike = "auto",
 ) -> ErrorBound:
-    """Bias and variance bounds of a linear estimator on these counts."""
+    """Bounds on the bias and variance of a linear estimator for these counts.
+
+    Parameters
+    ----------
+    counts : RankCounts
+        The outcomes of the evaluation.
+    metric : str or Metric
+        What is estimated.
+    estimator : str or Estimator
+        One of the bv and mn families.
+    support : {"auto", "full"} or Support
+        The grid of global ranks: compressed, all ranks, or one of your own.
+
+    Returns
+    -------
+    ErrorBound
+        The parts of the bound.
+
+    Raises
+    ------
+    InputError
+        If the estimator is not linear.
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+    >>> bound = tr.estimators.diagnostics.error_bound(counts, "recall@10", estimator="bv")
+    >>> round(bound.bias_squared, 5)
+    0.00074
+    """
     chosen = get(estimator)
     if not isinstance(chosen, Linear):
         raise InputError(f"estimator {chosen.name!r} is not linear; give one of bv and mn")
@@ -68,9 +111,37 @@ def sampled_recall_variance(
     n_users: float,
     replacement: bool = True,
 ) -> float:
-    """Variance over the drawn negatives of the sampled recall@k (LJ20 eq. 5).
+    """Variance of the sampled recall@k over the drawn negatives (LJ20 eq. 5).
 
     (1/M) sum_R P(R) p(R) (1 - p(R)), p(R) the chance of a sampled rank of at most k.
+
+    Parameters
+    ----------
+    distribution : RankDistribution
+        The distribution of global ranks.
+    k : int
+        The cut-off of the sampled recall.
+    sample_size : int
+        Candidates ranked, the target included.
+    n_users : float
+        Number of users M.
+    replacement : bool
+        Whether negatives are drawn with replacement.
+
+    Returns
+    -------
+    float
+        The variance; its root is the standard error.
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+    >>> ranks = tr.estimate(counts, "recall@10", confidence=None).distribution
+    >>> variance = tr.estimators.diagnostics.sampled_recall_variance(
+    ...     ranks, 1, sample_size=100, n_users=5
+    ... )
+    >>> round(variance, 3)
+    0.017
     """
     support = distribution.support
     hit = np.exp(

@@ -13,7 +13,7 @@ import numpy as np
 
 from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError
-from truerank.estimators.support import Support, compressed, full
+from truerank.estimators.support import Support, SupportLike, compressed, full
 from truerank.metrics import Metric
 from truerank.outcomes import schemes
 from truerank.outcomes.counts import RankCounts
@@ -24,7 +24,7 @@ _SPARSE_ABOVE = 2**24
 _SPARSE_CUT = 1e-30
 
 
-def make_support(counts: RankCounts, metrics: Iterable[Metric], support: str | Support) -> Support:
+def make_support(counts: RankCounts, metrics: Iterable[Metric], support: SupportLike) -> Support:
     """The support a fit of ``counts`` needs: ``"auto"`` (compressed), ``"full"`` or one given."""
     largest = int(counts.n_items.max())
     if isinstance(support, Support):

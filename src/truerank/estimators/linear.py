@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -22,12 +22,13 @@ from truerank.estimators._spaces import OutcomeSpace, by_outcome, exact_part, ou
 from truerank.estimators.likelihood import likelihood, make_support
 from truerank.estimators.maxent import MES
 from truerank.estimators.mle import MLE
-from truerank.estimators.support import RankDistribution, Support
+from truerank.estimators.support import RankDistribution, Support, SupportLike
 from truerank.metrics import Metric, total_gains
 from truerank.outcomes.counts import RankCounts
 
 # What a prior may be given as; None is the uniform distribution.
-Prior = str | Estimator | RankDistribution | None
+PriorName: TypeAlias = Literal["mle", "mes"]
+Prior: TypeAlias = PriorName | Estimator | RankDistribution | None
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Linear(Estimator):
         """G for one space, (n_outcomes, n_outcomes)."""
 
     def fit(
-        self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support, plug_in: str
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike, plug_in: str
     ) -> Fit:
         grid = make_support(counts, metrics, support)
         prior, found = self._find_prior(counts, metrics, grid)
@@ -74,7 +75,7 @@ class Linear(Estimator):
         return Fit(values, distribution, converged, n_iter, details)
 
     def gains(
-        self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike
     ) -> FloatArray | None:
         if isinstance(self.prior, Estimator) or self.uses_weights:
             return None
@@ -84,11 +85,32 @@ class Linear(Estimator):
         return by_outcome(counts, metrics, parts)
 
     def corrected_gains(
-        self, counts: RankCounts, metrics: Sequence[Metric], support: str | Support = "auto"
+        self, counts: RankCounts, metrics: Sequence[Metric], support: SupportLike = "auto"
     ) -> Iterator[tuple[OutcomeSpace, FloatArray, FloatArray]]:
-        """For each space its prior (n_points,) and corrected gains (n_metrics, n_outcomes).
+        """The corrected gains, whose mean over users is the estimate; exact ranks need none.
 
-        The estimate is the mean of the corrected gains over users; exact ranks need none.
+        Parameters
+        ----------
+        counts : RankCounts
+            The outcomes of the evaluation.
+        metrics : sequence of Metric
+            What to estimate.
+        support : {"auto", "full"} or Support
+            The grid of global ranks: compressed, all ranks, or one of your own.
+
+        Yields
+        ------
+        tuple of (OutcomeSpace, ndarray, ndarray)
+            Each outcome space (pool and sample size) in the counts, the prior on its points,
+            shape (n_points,), and the corrected gains, shape (n_metrics, n_outcomes).
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+        >>> recall = tr.metrics.parse("recall@10")
+        >>> space, prior, gains = next(tr.estimators.BV().corrected_gains(counts, recall))
+        >>> gains[0, :3].round(3).tolist()
+        [0.854, -1.032, 0.297]
         """
         grid = make_support(counts, metrics, support)
         prior, _ = self._find_prior(counts, metrics, grid)
@@ -117,17 +139,25 @@ class Linear(Estimator):
 
 @dataclass(frozen=True)
 class BV(Linear):
-    """Bias-variance trade-off (KR20 eq. 25): G = (1-g) A'DA + g diag(A'D1).
+    """The estimator that trades bias for variance (KR20 eq. 25): G = (1-g) A'DA + g diag(A'D1).
 
     Parameters
     ----------
-    gamma
-        Weight of the variance, from 0 (least bias; singular, by pseudo-inverse) to 1 (the
-        posterior mean under the prior, KR20 eq. 26).
-    prior
+    prior : {"mle", "mes"}, Estimator, RankDistribution or None
         Distribution of global ranks: None for uniform, as published; ``"mle"`` or ``"mes"`` for
         what these find in the same sample (bv-mle, bv-mes, LJ24 section 5); any estimator of a
-        distribution; or a RankDistribution.
+        distribution; or a distribution.
+    gamma : float
+        Weight of the variance, from 0 (least bias; singular, by pseudo-inverse) to 1 (the
+        posterior mean under the prior, KR20 eq. 26).
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+    >>> bv = tr.estimators.BV(gamma=0.1)
+    >>> est = tr.estimate(counts, "recall@10", estimator=bv, confidence=None)
+    >>> round(est["recall@10"].value, 4)
+    0.1701
     """
 
     gamma: float = 0.01
@@ -147,9 +177,22 @@ class BV(Linear):
 
 @dataclass(frozen=True)
 class MN(Linear):
-    """Least mean squared error for M users (LJ24 eq. 42): G = A'DA - A'A/M + diag(A'1)/M.
+    """The estimator of least mean squared error for M users (LJ24 eq. 42).
 
-    ``prior`` as in :class:`BV`; published with ``"mle"`` (mn-mle) and ``"mes"`` (mn-mes).
+    G = A'DA - A'A/M + diag(A'1)/M.
+
+    Parameters
+    ----------
+    prior : {"mle", "mes"}, Estimator, RankDistribution or None
+        Distribution of global ranks, as in :class:`BV`; published with ``"mle"`` (mn-mle) and
+        ``"mes"`` (mn-mes).
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+    >>> est = tr.estimate(counts, "recall@10", estimator="mn-mle", confidence=None)
+    >>> round(est["recall@10"].value, 4)
+    0.1788
     """
 
     prior: Prior = "mle"
@@ -157,7 +200,7 @@ class MN(Linear):
     name: ClassVar[str] = "mn"
 
     def _gram(self, space: OutcomeSpace, prior: FloatArray, n_users: float) -> FloatArray:
-        a, ranks = space.probability, space.support.weight  # sums over R: `ranks` ranks a point
+        a, ranks = space.probability, space.support.weight  # sums over R: `ranks` ranks per point
         gram = _weighted_gram(a, prior - ranks / n_users)
         gram[np.diag_indices_from(gram)] += (ranks @ a) / n_users
         return gram

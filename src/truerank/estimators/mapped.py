@@ -12,16 +12,30 @@ from truerank import mapping
 from truerank._types import FloatArray
 from truerank.errors import InputError
 from truerank.estimators._base import Estimator, Fit, mean_gains
-from truerank.estimators.support import Support
+from truerank.estimators.support import SupportLike
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
 
 
 @dataclass(frozen=True)
 class Mapped(Estimator):
-    """Recall and precision at K as sampled recall at the k with f(k) = K, read linearly between.
+    """Recall and precision at K, read off the sampled curve at the k with f(k) = K (LJ20).
 
-    ``mapping``: ``linear``, ``bound``, ``beta(0.5)`` (any exponent) or ``beta@P`` (fitted).
+    Between whole k the sampled recall is read linearly. Needs samples of a fixed size.
+
+    Parameters
+    ----------
+    mapping : str
+        ``"linear"``, ``"bound"``, ``"beta(0.5)"`` with any exponent, or ``"beta@P"``, whose
+        exponent is fitted to the sampled ranks; see `truerank.mapping`.
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+    >>> mapped = tr.estimators.Mapped(mapping="beta@P")
+    >>> est = tr.estimate(counts, "recall@10", estimator=mapped, confidence=None)
+    >>> round(est["recall@10"].value, 4)
+    0.1517
     """
 
     mapping: str = "bound"
@@ -35,14 +49,14 @@ class Mapped(Estimator):
         return metric.name in ("recall", "precision") and metric.function is None
 
     def fit(
-        self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support, plug_in: str
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike, plug_in: str
     ) -> Fit:
         if counts.adaptive:
             raise InputError("mapped needs samples of a fixed size; these counts are adaptive")
         return Fit(mean_gains(counts, metrics, self._gains(counts, metrics)))
 
     def gains(
-        self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike
     ) -> FloatArray | None:
         # beta@P fits its exponent to the counts.
         return None if self.mapping.strip().lower() == "beta@p" else self._gains(counts, metrics)

@@ -14,7 +14,7 @@ from truerank._types import FloatArray, IntArray
 from truerank.errors import ConvergenceWarning
 from truerank.estimators._base import Estimator, Fit, posterior_mean
 from truerank.estimators.likelihood import likelihood, make_support
-from truerank.estimators.support import RankDistribution, Support
+from truerank.estimators.support import RankDistribution, Support, SupportLike
 from truerank.metrics import Metric
 from truerank.outcomes import schemes
 from truerank.outcomes.counts import RankCounts
@@ -25,11 +25,24 @@ _POOL_SHARE = 0.005
 
 @dataclass(frozen=True)
 class MES(Estimator):
-    """max eta H(pi) - n E, E = sum_r P~(r) ((A pi)(r) - P~(r))^2, over the simplex.
+    """The distribution of most entropy that fits the sampled ranks (JL21 eq. 26, LJ24 eq. 36).
 
-    The printed JL21 rows fit ``eta`` = 0.01 with E times n (LJ24's form), not 0.001 without.
-    Solved in its dual, n unknowns, by Newton's method. With several designs (pools, sizes) an
-    outcome's probability is that of meeting its design and then the rank, pools averaged over.
+    Maximises eta H(pi) - n E with E = sum_r P~(r) ((A pi)(r) - P~(r))^2, by Newton's method in the
+    dual, which has n unknowns. With several pools or sizes an outcome's probability is that of
+    meeting its pool and size and then the rank, averaged over pools.
+
+    Parameters
+    ----------
+    eta : float
+        Weight of the entropy, above 0. The printed JL21 rows fit 0.01 with E times n (LJ24's
+        form), not 0.001 without.
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+    >>> est = tr.estimate(counts, "recall@10", estimator="mes", confidence=None)
+    >>> round(est["recall@10"].value, 4)
+    0.1507
     """
 
     eta: float = 0.01
@@ -39,7 +52,7 @@ class MES(Estimator):
         _checks.real(self.eta, "eta", low=0.0, open_low=True)
 
     def fit(
-        self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support, plug_in: str
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike, plug_in: str
     ) -> Fit:
         grid = make_support(counts, metrics, support)
         rows, share, n_outcomes = _sampled_law(counts, grid)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from truerank.errors import ConvergenceWarning, InputError
 from truerank.estimators._base import Estimator, Fit, posterior_mean
 from truerank.estimators._npmle import maximise
 from truerank.estimators.likelihood import Likelihood, likelihood, make_support
-from truerank.estimators.support import RankDistribution, Support
+from truerank.estimators.support import RankDistribution, SupportLike
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
 
@@ -25,20 +25,27 @@ STEPS_ADAPTIVE = 50
 
 @dataclass(frozen=True)
 class MLE(Estimator):
-    """EM on the mixture over global ranks, from the uniform distribution.
+    """The most likely distribution of global ranks, by EM from the uniform one (JL21 eq. 21).
 
     Parameters
     ----------
-    steps
-        ``"published"``: the number behind the published tables, 100 EM steps for fixed samples,
-        50 for adaptive ones. Stopping early is what regularises; a converged fit is another,
-        much noisier estimator. A number sets it; None runs until converged.
-    tolerance
+    steps : int, "published" or None
+        Number of EM steps. ``"published"``: as behind the published tables, 100 for fixed samples
+        and 50 for adaptive ones. Stopping early is what regularises; None runs until converged,
+        which is another, much noisier estimator.
+    tolerance : float
         For ``steps=None``: how far the mean log-likelihood per user may lie below its maximum,
         certified by the largest directional derivative (an interior-point method, not EM).
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+    >>> est = tr.estimate(counts, "recall@10", estimator="mle", confidence=None)
+    >>> round(est["recall@10"].value, 4)
+    0.1792
     """
 
-    steps: int | str | None = "published"
+    steps: int | Literal["published"] | None = "published"
     tolerance: float = 1e-6
     name: ClassVar[str] = "mle"
 
@@ -50,7 +57,7 @@ class MLE(Estimator):
         _checks.real(self.tolerance, "tolerance", low=0.0, open_low=True)
 
     def fit(
-        self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support, plug_in: str
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike, plug_in: str
     ) -> Fit:
         model = likelihood(counts, make_support(counts, metrics, support))
         em = self._run(counts, model, model.weight, model.exact_weight)
@@ -62,7 +69,7 @@ class MLE(Estimator):
         weight: FloatArray,
         *,
         metrics: Sequence[Metric],
-        support: str | Support,
+        support: SupportLike,
         plug_in: str,
     ) -> FloatArray:
         # All tables at once: the steps are then products of matrices. Not where outcomes differ in
@@ -104,16 +111,29 @@ class MLE(Estimator):
 
 @dataclass(frozen=True)
 class WMLE(MLE):
-    """MLE with outcome weights w(r) (JL21 eq. 23). Biased by design, even when n = N.
+    """Maximum likelihood with outcomes weighted by w(r) (JL21 eq. 23); biased even when n = N.
 
     Parameters
     ----------
-    decay
-        ``"ndcg"`` or ``"ap"``: the gain at r/c (JL21 used ndcg with c = 10, though its printed
-        numbers cannot come from that weight); or any function of the sampled ranks.
+    steps : int, "published" or None
+        Number of EM steps, as in :class:`MLE`.
+    tolerance : float
+        As in :class:`MLE`.
+    decay : {"ndcg", "ap"} or callable
+        The weight: the gain at r/c (JL21 used ndcg with c = 10, though its printed numbers cannot
+        come from that weight), or any function of an array of sampled ranks.
+    c : float
+        The scale of the ranks, above 0.
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+    >>> est = tr.estimate(counts, "recall@10", estimator="wmle", confidence=None)
+    >>> round(est["recall@10"].value, 4)
+    0.6119
     """
 
-    decay: str | Callable[[FloatArray], Any] = "ndcg"
+    decay: Literal["ndcg", "ap"] | Callable[[FloatArray], Any] = "ndcg"
     c: float = 10.0
     name: ClassVar[str] = "wmle"
 
@@ -124,7 +144,7 @@ class WMLE(MLE):
             raise _checks.unknown("decay", self.decay, ["ndcg", "ap"])
 
     def fit(
-        self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support, plug_in: str
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike, plug_in: str
     ) -> Fit:
         if counts.adaptive:
             raise InputError("wmle needs samples of a fixed size; these counts are adaptive")

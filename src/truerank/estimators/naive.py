@@ -1,4 +1,4 @@
-"""The metric of the sampled rank itself: what most papers report. Kept to show how wrong it is."""
+"""The metric of the sampled rank itself, as most papers report it: to show how wrong it is."""
 
 from __future__ import annotations
 
@@ -10,24 +10,34 @@ import numpy as np
 
 from truerank._types import FloatArray
 from truerank.estimators._base import Estimator, Fit
-from truerank.estimators.support import Support
+from truerank.estimators.support import SupportLike
 from truerank.metrics import Metric, total_gains
 from truerank.outcomes.counts import RankCounts
 
 
 @dataclass(frozen=True)
 class Naive(Estimator):
-    """Gains at the sampled rank; auc over the sample, (n-r)/(n-1), which alone is unbiased."""
+    """The metric of the sampled ranks themselves, as most papers report it.
+
+    This is unbiased for AUC, taken over the sample as (n-r)/(n-1), and for no other metric.
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+    >>> est = tr.estimate(counts, "recall@10", estimator="naive", confidence=None)
+    >>> round(est["recall@10"].value, 4)
+    0.8
+    """
 
     name: ClassVar[str] = "naive"
 
     def fit(
-        self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support, plug_in: str
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike, plug_in: str
     ) -> Fit:
         share = counts.weight / counts.total_weight
         return Fit(total_gains(metrics, counts.sampled_rank, counts.sample_size, share))
 
     def gains(
-        self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike
     ) -> FloatArray:
         return np.stack([m.gain(counts.sampled_rank, counts.sample_size) for m in metrics], axis=1)

@@ -10,30 +10,42 @@ import numpy as np
 
 from truerank._types import FloatArray
 from truerank.estimators._base import Estimator, Fit, mean_gains
-from truerank.estimators.support import Support
+from truerank.estimators.support import SupportLike
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
 
 
 @dataclass(frozen=True)
 class RankEstimate(Estimator):
-    """Gains at 1 + (N-1)(r-1)/(n-1), rounded down as in KR20.
+    """The metric at an unbiased estimate of the global rank (KR20 eq. 20).
 
-    ``interpolate=True`` reads the gain linearly between whole ranks instead. KR20's printed AUC
-    (85.48 for Y) divides by n, not n-1; eq. 20, which this follows, gives 85.33.
+    That is 1 + (N-1)(r-1)/(n-1), rounded down as in KR20. KR20's printed AUC (85.48 for Y) divides
+    by n, not n-1; eq. 20, which this follows, gives 85.33.
+
+    Parameters
+    ----------
+    interpolate : bool
+        Read the gain linearly between whole ranks instead of rounding down.
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+    >>> est = tr.estimate(counts, "recall@10", estimator="rank-estimate", confidence=None)
+    >>> round(est["recall@10"].value, 4)
+    0.4
     """
 
     interpolate: bool = False
     name: ClassVar[str] = "rank-estimate"
 
     def fit(
-        self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support, plug_in: str
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike, plug_in: str
     ) -> Fit:
         gains = self.gains(counts, metrics=metrics, support=support)
         return Fit(mean_gains(counts, metrics, gains))
 
     def gains(
-        self, counts: RankCounts, *, metrics: Sequence[Metric], support: str | Support
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike
     ) -> FloatArray:
         above = (counts.n_items - 1) * (counts.sampled_rank - 1)
         lower = 1 + above // (counts.sample_size - 1)

@@ -40,7 +40,33 @@ REGISTRY: dict[str, tuple[type[Estimator], dict[str, Any]]] = {
 
 
 def get(estimator: str | Estimator) -> Estimator:
-    """An estimator from its name, with or without options, or as given."""
+    """An estimator by its name, with or without options.
+
+    Parameters
+    ----------
+    estimator : str or Estimator
+        A name of :data:`REGISTRY`, also with options as in ``"bv(gamma=0.1)"``; an Estimator is
+        returned as it is.
+
+    Returns
+    -------
+    Estimator
+        The estimator.
+
+    Raises
+    ------
+    InputError
+        If the name or an option is unknown; the message names the nearest known one.
+
+    Examples
+    --------
+    >>> tr.estimators.get("bv(gamma=0.1)")
+    BV(prior=None, gamma=0.1)
+    >>> tr.estimators.get("mel")
+    Traceback (most recent call last):
+    ...
+    truerank.errors.InputError: unknown estimator 'mel'; did you mean 'mle'? (known: ...)
+    """
     if isinstance(estimator, Estimator):
         return estimator
     if not isinstance(estimator, str):
@@ -79,7 +105,23 @@ def check(wanted: Iterable[Metric], estimator: Estimator, counts: RankCounts, pl
 
 
 def describe(estimator: Estimator) -> str:
-    """The estimator as :func:`get` would take it, options at their defaults left out."""
+    """The estimator as text that `get` reads; options at their defaults are left out.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        The estimator.
+
+    Returns
+    -------
+    str
+        Its name, with options.
+
+    Examples
+    --------
+    >>> tr.estimators.describe(tr.estimators.BV(gamma=0.1, prior="mle"))
+    'bv-mle(gamma=0.1)'
+    """
     name = estimator.name
     shown = []
     for field in fields(estimator):

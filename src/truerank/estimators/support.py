@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -32,9 +32,25 @@ DENSE_LIMIT = 1000
 
 @dataclass(frozen=True)
 class Support:
-    """Points ``rank`` (1-based, real) standing for ``weight`` ranks each, both shape (n_points,).
+    """The grid of global ranks that a distribution lives on.
 
-    Cells end at whole ranks, so ``cumsum(weight)`` passes through every edge.
+    A point stands for ``weight`` neighbouring ranks. Cells end at whole ranks, so that
+    ``cumsum(weight)`` passes through every edge.
+
+    Attributes
+    ----------
+    rank : ndarray of float, shape (n_points,)
+        The points: ranks, 1-based, real numbers.
+    weight : ndarray of float, shape (n_points,)
+        Number of ranks that each point stands for.
+    n_items : int
+        The largest rank: the size of the pool.
+
+    Examples
+    --------
+    >>> grid = tr.estimators.Support(np.array([1.0, 2.0, 4.0]), np.array([1.0, 1.0, 3.0]), 5)
+    >>> grid.n_points, grid.is_full
+    (3, False)
     """
 
     rank: FloatArray
@@ -43,25 +59,64 @@ class Support:
 
     @property
     def n_points(self) -> int:
-        """Number of points."""
+        """Number of points.
+
+        Examples
+        --------
+        >>> tr.estimators.Support(np.arange(1.0, 6.0), np.ones(5), 5).n_points
+        5
+        """
         return int(self.rank.size)
 
     @property
     def is_full(self) -> bool:
-        """Whether every rank is a point."""
+        """Whether every rank is a point of its own.
+
+        Examples
+        --------
+        >>> tr.estimators.Support(np.arange(1.0, 6.0), np.ones(5), 5).is_full
+        True
+        """
         return self.n_points == self.n_items
 
     @cached_property
     def edge(self) -> FloatArray:
-        """The rank up to which each point and those before it stand, shape (n_points,)."""
+        """The last rank that each point stands for, shape (n_points,).
+
+        Examples
+        --------
+        >>> tr.estimators.Support(np.array([1.0, 2.0, 4.0]), np.array([1.0, 1.0, 3.0]), 5).edge
+        array([1., 2., 5.])
+        """
         edge = np.cumsum(self.weight)
         whole = np.rint(edge)
         # Cells end at whole ranks: undo the rounding of the sum (3e-7 at N = 1e8).
         return np.where(np.abs(edge - whole) < 1e-6, whole, edge)
 
     def locate(self, rank: Any) -> Any:
-        """Index of the point that stands for each whole rank."""
+        """Indices of the points that stand for whole ranks.
+
+        Parameters
+        ----------
+        rank : int or array-like of int
+            Ranks, 1-based.
+
+        Returns
+        -------
+        int or ndarray of int
+            Indices of points.
+
+        Examples
+        --------
+        >>> grid = tr.estimators.Support(np.array([1.0, 2.0, 4.0]), np.array([1.0, 1.0, 3.0]), 5)
+        >>> grid.locate([2, 3, 5])
+        array([1, 2, 2])
+        """
         return np.searchsorted(self.edge, np.asarray(rank) - 0.5, side="left")
+
+
+# What a support may be given as. `SupportName | Support` once all who pass it on say so.
+SupportLike: TypeAlias = str | Support
 
 
 def full(n_items: int) -> Support:
@@ -124,10 +179,25 @@ def on_cells(upper: FloatArray, n_items: int) -> Support:
 
 @dataclass(frozen=True)
 class RankDistribution:
-    """An estimated distribution of global ranks: ``mass`` on the points of a support.
+    """An estimated distribution of global ranks, as ``est.distribution`` gives it.
 
-    ``exact_rank`` and ``exact_mass`` hold the share of users whose rank was known outright.
-    Linear estimators may give negative masses: ``negative_mass`` says how much.
+    Attributes
+    ----------
+    support : Support
+        The points that masses live on.
+    mass : ndarray of float, shape (n_points,)
+        Share of users at each point. Linear estimators may give negative masses.
+    exact_rank : ndarray of float, shape (n_exact,)
+        Global ranks that were known.
+    exact_mass : ndarray of float, shape (n_exact,)
+        Share of users at each of them, not part of ``mass``.
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+    >>> ranks = tr.estimate(counts, "recall@10", confidence=None).distribution
+    >>> ranks.cdf([10, 100, 3706]).round(3).tolist()
+    [0.298, 0.636, 1.0]
     """
 
     support: Support
@@ -137,16 +207,50 @@ class RankDistribution:
 
     @property
     def n_items(self) -> int:
-        """The largest rank."""
+        """The largest rank: the size of the largest pool.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+        >>> ranks = tr.estimate(counts, "recall@10", confidence=None).distribution
+        >>> ranks.n_items
+        3706
+        """
         return self.support.n_items
 
     @property
     def negative_mass(self) -> float:
-        """Total mass below zero; 0 for a proper distribution."""
+        """Total mass below zero; 0 for a proper distribution.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+        >>> ranks = tr.estimate(counts, "recall@10", confidence=None).distribution
+        >>> ranks.negative_mass == 0
+        True
+        """
         return float(-np.minimum(self.mass, 0.0).sum())
 
     def cdf(self, k: Any) -> FloatArray:
-        """P(global rank <= k): the estimated recall curve. Takes a rank or an array of them."""
+        """Share of users whose global rank is at most k: the estimated recall curve.
+
+        Parameters
+        ----------
+        k : float or array-like of float
+            Ranks, 1-based.
+
+        Returns
+        -------
+        ndarray of float
+            P(global rank <= k).
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+        >>> ranks = tr.estimate(counts, "recall@10", confidence=None).distribution
+        >>> ranks.cdf([10, 100]).round(3).tolist()
+        [0.298, 0.636]
+        """
         k = np.asarray(k, dtype=np.float64)
         edge = np.concatenate([[0.0], self.support.edge])
         total = np.interp(k, edge, np.concatenate([[0.0], np.cumsum(self.mass)]))
@@ -157,23 +261,92 @@ class RankDistribution:
         return np.asarray(total)
 
     def pmf(self, k: Any) -> FloatArray:
-        """P(global rank = k) at a rank or an array of them (spread evenly inside a cell)."""
+        """Share of users whose global rank is k; spread evenly inside a cell of the support.
+
+        Parameters
+        ----------
+        k : float or array-like of float
+            Ranks, 1-based.
+
+        Returns
+        -------
+        ndarray of float
+            P(global rank = k).
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+        >>> ranks = tr.estimate(counts, "recall@10", confidence=None).distribution
+        >>> ranks.pmf([1, 10]).round(3).tolist()
+        [0.089, 0.013]
+        """
         k = np.asarray(k, dtype=np.float64)
         return np.asarray(self.cdf(k) - self.cdf(k - 1.0))
 
     def expect(self, metrics: Iterable[Metric]) -> dict[str, float]:
-        """The mean gain of each metric under this distribution, by key."""
+        """The value of each metric under this distribution.
+
+        Parameters
+        ----------
+        metrics : iterable of Metric
+            The metrics.
+
+        Returns
+        -------
+        dict of str to float
+            The mean gains, by metric key.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+        >>> ranks = tr.estimate(counts, "recall@10", confidence=None).distribution
+        >>> found = ranks.expect(tr.metrics.parse("recall@100"))
+        >>> round(found["recall@100"], 3)
+        0.631
+        """
         rank = np.concatenate([self.support.rank, self.exact_rank])
         mass = np.concatenate([self.mass, self.exact_mass])
         return total_gains(metrics, rank, self.n_items, mass)
 
     def masses_of_exact(self) -> FloatArray:
-        """The mass of the exact ranks at the points that stand for them, (n_points,)."""
+        """The share of users with exact ranks at the points that stand for them.
+
+        Returns
+        -------
+        ndarray of float, shape (n_points,)
+            Shares of users.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_exact_ranks([1, 40, 7], n_items=3706)
+        >>> ranks = tr.estimate(counts, "recall@10", confidence=None).distribution
+        >>> round(float(ranks.masses_of_exact().sum()), 6)
+        1.0
+        """
         at = self.support.locate(self.exact_rank)
         return np.bincount(at, self.exact_mass, minlength=self.support.n_points).astype(np.float64)
 
     def masses_on(self, support: Support) -> FloatArray:
-        """The mass that falls to each point of another support."""
+        """The share of users that falls to each point of another support.
+
+        Parameters
+        ----------
+        support : Support
+            The other grid.
+
+        Returns
+        -------
+        ndarray of float, shape (n_points,)
+            Shares of users, exact ranks included.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+        >>> ranks = tr.estimate(counts, "recall@10", confidence=None).distribution
+        >>> parts = tr.estimators.Support(np.array([50.0, 1900.0]), np.array([100, 3606]), 3706)
+        >>> ranks.masses_on(parts).round(3).tolist()
+        [0.636, 0.364]
+        """
         return np.diff(self.cdf(np.concatenate([[0.0], support.edge])))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,14 @@ class Evaluation(Result, Mapping[str, Estimate]):
         is the number of scores computed.
     seconds : float
         Time that ranking took, estimating apart.
+
+    Examples
+    --------
+    >>> scorer = tr.scoring.Dense(np.random.default_rng(0).random((50, 400)))
+    >>> test = (np.arange(50), np.arange(50))
+    >>> result = tr.evaluate(scorer, test, "fixed(num_negatives=19)", metrics="auc")
+    >>> result.cost, result.pairs_per_user
+    (1000, 20.0)
     """
 
     estimates: Estimates
@@ -68,6 +76,14 @@ class Evaluation(Result, Mapping[str, Estimate]):
         -------
         float
             ``cost`` over the number of users.
+
+        Examples
+        --------
+        >>> scorer = tr.scoring.Dense(np.random.default_rng(0).random((50, 400)))
+        >>> test = (np.arange(50), np.arange(50))
+        >>> result = tr.evaluate(scorer, test, "fixed(num_negatives=19)", metrics="auc")
+        >>> result.pairs_per_user
+        20.0
         """
         return self.cost / int(self.protocol["users"])
 
@@ -79,6 +95,14 @@ class Evaluation(Result, Mapping[str, Estimate]):
         -------
         str
             A sentence.
+
+        Examples
+        --------
+        >>> scorer = tr.scoring.Dense(np.random.default_rng(0).random((50, 400)))
+        >>> test = (np.arange(50), np.arange(50))
+        >>> result = tr.evaluate(scorer, test, "fixed(num_negatives=19)", metrics="auc")
+        >>> result.reason
+        'Fixed(num_negatives=19), as asked for'
         """
         return str(self.protocol["reason"])
 
@@ -90,47 +114,40 @@ class Evaluation(Result, Mapping[str, Estimate]):
         -------
         str
             Pairs in all and per user, and the time they took.
+
+        Examples
+        --------
+        >>> scorer = tr.scoring.Dense(np.random.default_rng(0).random((50, 400)))
+        >>> test = (np.arange(50), np.arange(50))
+        >>> result = tr.evaluate(scorer, test, "fixed(num_negatives=19)", metrics="auc")
+        >>> result.cost_line[:39]
+        '1,000 pairs scored (20.0 per user) in 0'
         """
         return (
             f"{self.cost:,} pairs scored ({self.pairs_per_user:,.1f} per user) in "
             f"{self.seconds:.1f} s"
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything but the counts as plain data, ready for JSON.
+    def rows(self) -> list[dict[str, Any]]:
+        return self.estimates.rows()
 
-        Returns
-        -------
-        dict
-            ``protocol``, ``cost``, ``pairs_per_user``, ``seconds`` and ``results``, one dict per
-            metric.
-        """
+    def to_dict(self) -> dict[str, Any]:
         return {
             "protocol": dict(self.protocol),
             "cost": self.cost,
             "pairs_per_user": self.pairs_per_user,
             "seconds": self.seconds,
-            "results": self.estimates.rows(),
+            **self.estimates.to_dict(),
         }
-
-    def rows(self) -> list[dict[str, Any]]:
-        """The estimates as plain data.
-
-        Returns
-        -------
-        list of dict
-            One dict per metric.
-        """
-        return self.estimates.rows()
 
     def _headline(self) -> str:
         return self.reason
 
-    def _shown(self) -> list[dict[str, str]]:
-        return self.estimates._shown()
-
     def _remarks(self) -> list[str]:
         return [*self.estimates._remarks(), self.cost_line]
+
+    def _shown(self) -> Sequence[Mapping[str, str]]:
+        return self.estimates._shown()
 
     def save(self, path: Any) -> None:
         """Write the counts to Parquet with the protocol card in its metadata.
@@ -139,6 +156,17 @@ class Evaluation(Result, Mapping[str, Estimate]):
         ----------
         path : str or path
             A file name that ends in ``.parquet``; `read_protocol` reads the card again.
+
+        Examples
+        --------
+        >>> scorer = tr.scoring.Dense(np.random.default_rng(0).random((50, 400)))
+        >>> test = (np.arange(50), np.arange(50))
+        >>> result = tr.evaluate(scorer, test, "fixed(num_negatives=19)", metrics="auc")
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result.save(f"{folder}/counts.parquet")
+        ...     tr.RankCounts.load(f"{folder}/counts.parquet").n_users
+        50.0
         """
         self.counts.save(path, notes={_PROTOCOL_KEY: json.dumps(dict(self.protocol)).encode()})
 

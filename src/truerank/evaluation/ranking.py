@@ -127,7 +127,7 @@ def count(
     >>> scores = np.random.default_rng(0).random((100, 1000))
     >>> test = (np.arange(100), np.arange(100))
     >>> tr.count(tr.scoring.Dense(scores), test, tr.designs.Fixed(num_negatives=99))
-    RankCounts(100 users; pools of 1,000 items; sample sizes 100; without replacement; 61 outcomes)
+    RankCounts(100 users; pools of 1,000 items; sample sizes 100; without replacement; 62 outcomes)
     """
     _ties.check(ties)
     asked = prepared(scorer, test, design, train=train, seed=seed, keep_target=keep_target)

@@ -173,7 +173,7 @@ class IALS(Model[FittedFactors]):
         for begin in range(0, n, step):
             block, found = _compact(matrix[begin : begin + step], others)
             left = np.empty((block.shape[0], d, d))
-            # All v v' of a row summed by a sparse product: an outer product an item, not a pair.
+            # All v v' of a row summed by a sparse product: an outer product per item, not per pair.
             width = max(1, _BLOCK // len(found))
             for first in range(0, f.size, width):
                 at = slice(first, first + width)

@@ -39,7 +39,10 @@ def sample_sizes(sample_size: Any, num_negatives: Any, n_rows: int) -> IntArray:
 
 
 def warn_if_replacement_matters(size: IntArray, pool: IntArray, *, depth: int = 0) -> None:
-    """Where the caller of the caller (and ``depth`` more) is told."""
+    """Warn where samples are so large that drawing with or without replacement differs.
+
+    The warning points at the caller of the caller, and ``depth`` calls further up.
+    """
     if (size * _REPLACEMENT_MATTERS > pool).any():
         row = int(np.argmax(size / pool))
         warnings.warn(

@@ -83,8 +83,8 @@ class Tabular(Building):
         Raises
         ------
         InputError
-            If a column is missing or said twice, a rank is impossible, or the table holds several
-            models (then use :meth:`by_model`).
+            If a column is missing or also given as an option, a rank is impossible, or the table
+            holds several models (then use :meth:`by_model`).
 
         Examples
         --------

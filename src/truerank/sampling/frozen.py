@@ -92,7 +92,7 @@ def freeze(
     >>> import numpy as np, truerank as tr
     >>> scorer = tr.scoring.Dense(np.random.default_rng(0).random((3, 50)))
     >>> tr.sampling.freeze(scorer, ([0, 1, 2], [4, 5, 6]), tr.designs.Fixed(num_negatives=9))
-    FrozenNegatives(3 test rows; 9 negatives each, without replacement; e0d4c4ffa1b8)
+    FrozenNegatives(3 test rows; 9 negatives each, without replacement; a57f06d79e1a)
     """
     if not isinstance(design, Fixed) or design.shared_by is not None or design.users is not None:
         raise InputError(

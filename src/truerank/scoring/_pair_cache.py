@@ -188,7 +188,7 @@ class PairCache:
         except sqlite3.DatabaseError as error:
             raise TruerankError(
                 f"the cache {self.path} is damaged: {error}; restore it from a copy, or move it "
-                "away to begin anew (its pairs are then scored again)"
+                "away to start again (its pairs are then scored once more)"
             ) from error
 
 

@@ -13,16 +13,31 @@ from truerank.scoring.scorer import Scorer, checked, real_numbers
 
 
 class Dense(Scorer):
-    """score(u, i) = scores[u, i].
+    """A finished matrix of scores: the score of user u for item i is scores[u, i].
 
     Parameters
     ----------
-    scores
-        Shape (n_users, n_items); ``np.load(path, mmap_mode="r")`` keeps it on disk. Training items
-        need not be masked: they are left out of the ranking by ``train=``. If they are (by -inf or
+    scores : array-like of float, shape (n_users, n_items)
+        The matrix; ``np.load(path, mmap_mode="r")`` keeps it on disk. Training items need not be
+        masked, since ``train=`` leaves them out of the ranking. If they are masked (by -inf or
         NaN), no harm is done: only scores of candidates are looked at.
-    user_ids, item_ids
-        The ids of rows and columns; their numbers if not given.
+    user_ids : array-like, optional
+        The ids of the users, in the order of the rows; row numbers if not given.
+    item_ids : array-like, optional
+        The ids of the items, in the order of the columns; column numbers if not given.
+
+    Raises
+    ------
+    InputError
+        If the matrix has another shape or holds no numbers.
+
+    Examples
+    --------
+    >>> scorer = tr.scoring.Dense(
+    ...     [[0.3, 0.1, 0.2], [0.5, 0.6, 0.4]], user_ids=["ann", "bob"], item_ids=["a", "b", "c"]
+    ... )
+    >>> scorer.score_all(np.array([0])).tolist()
+    [[0.3, 0.1, 0.2]]
     """
 
     def __init__(self, scores: Any, *, user_ids: Any = None, item_ids: Any = None) -> None:

@@ -18,22 +18,37 @@ from truerank.scoring.scorer import Scorer
 # units like and that numpy and numba can both follow to the bit.
 LANES = 16
 _GATHER = 2**22  # elements gathered at a time
-_ROWS = 2**14  # looked at a time: factors may be memory-mapped
+_ROWS = 2**14  # checked at a time: factors may be memory-mapped
 
 
 class Factors(Scorer):
-    """score(u, i) = user_factors[u] . item_factors[i] (+ item_biases[i]).
+    """Users and items as vectors: the score of a pair is their dot product.
 
     Parameters
     ----------
-    user_factors, item_factors
-        Shapes (n_users, d) and (n_items, d), float32 or float64; memory-mapped arrays are welcome.
-    item_biases
-        Added to the scores, shape (n_items,). A user's bias cannot change a rank.
-    cosine
+    user_factors : array-like of float, shape (n_users, d)
+        Vectors of the users, float32 or float64; may be memory-mapped.
+    item_factors : array-like of float, shape (n_items, d)
+        Vectors of the items, float32 or float64; may be memory-mapped.
+    item_biases : array-like of float, shape (n_items,), optional
+        Added to the scores. Biases of users are not needed: they cannot change a rank.
+    cosine : bool
         Scale all vectors to unit length first.
-    user_ids, item_ids
-        The ids of the rows; row numbers if not given.
+    user_ids : array-like, optional
+        The ids of the users, in the order of the rows; row numbers if not given.
+    item_ids : array-like, optional
+        The ids of the items, in the order of the rows; row numbers if not given.
+
+    Raises
+    ------
+    InputError
+        If shapes do not match, or values are NaN, infinite or so large that scores overflow.
+
+    Examples
+    --------
+    >>> scorer = tr.scoring.Factors([[1.0, 2.0]], [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> scorer.score_all(np.array([0])).tolist()
+    [[1.0, 2.0, 3.0]]
     """
 
     def __init__(
@@ -74,9 +89,30 @@ class Factors(Scorer):
         self._take_users(users, user_ids)
 
     def with_users(self, user_factors: Any, *, user_ids: Any = None) -> Self:
-        """The same items for other users, without another look at the items.
+        """The same items with other users; the items are not prepared a second time.
 
-        Scores are of the type that they are here: wider vectors are refused.
+        Parameters
+        ----------
+        user_factors : array-like of float, shape (n_users, d)
+            Vectors of the users, of no higher precision than the present scores.
+        user_ids : array-like, optional
+            The ids of the users, in the order of the rows; row numbers if not given.
+
+        Returns
+        -------
+        Factors
+            A scorer of the new users.
+
+        Raises
+        ------
+        InputError
+            If the vectors are of another length, or float64 where scores are float32.
+
+        Examples
+        --------
+        >>> scorer = tr.scoring.Factors([[1.0, 2.0]], [[1.0, 0.0], [0.0, 1.0]])
+        >>> scorer.with_users([[3.0, 4.0]]).score_all(np.array([0])).tolist()
+        [[3.0, 4.0]]
         """
         users = _vectors(user_factors, "user_factors")
         _check_width(users, self._dimensions)

@@ -1,4 +1,4 @@
-"""Any Python function as a scorer, the slow and costly ones above all."""
+"""Any Python function as a scorer, above all slow and costly ones."""
 
 from __future__ import annotations
 
@@ -24,52 +24,71 @@ _LONGEST_PAUSE = 60.0  # seconds
 
 
 class Callable(Scorer):
-    """score(u, i) = what ``function`` says: a cross-encoder, a language model, an HTTP service.
+    """Any function as a scorer: a cross-encoder, a language model, an HTTP service.
 
     ``function(user_ids, item_ids)`` gets the ids of B users, shape (B,), and of n items for each,
-    shape (B, n), as numpy arrays of the ids you know, and returns scores of shape (B, n), higher is
-    better. Only pairs without a score are asked for, each once. A user's items stand in one row, in
-    the order of the catalogue (so the place of an item does not tell the target), and the users of
-    one call have equally many: users with other numbers of missing items go into other calls, and a
-    user with more than ``batch_pairs`` into several. Within a call every user is another one.
+    shape (B, n), as numpy arrays of the ids that you know, and returns scores of shape (B, n),
+    higher is better. Only pairs without a score are asked for, each once. The items of a user stand
+    in one row, in the order of the catalogue (so the place of an item does not give away the
+    target), and all users of a call have equally many: users with another number of missing items
+    go into other calls, and a user with more than ``batch_pairs`` into several. No user occurs
+    twice in a call.
 
     A pair's score must depend on that pair alone. A list-wise ranker, whose scores depend on the
-    company an item is in, is no scorer in this sense.
+    other items of the list, is no scorer in this sense.
 
     Parameters
     ----------
-    item_ids, n_items
-        The catalogue: its ids, or the number of items if they are known as 0 to n_items - 1.
-    user_ids
+    function : callable
+        Takes (user_ids, item_ids) and returns scores, as above.
+    item_ids : array-like, optional
+        The ids of the catalogue. Give this or ``n_items``.
+    n_items : int, optional
+        The number of items, if they are known as 0 to n_items - 1.
+    user_ids : array-like, optional
         The ids of all users; needed if they are not whole numbers from 0 on.
-    batch_pairs
+    batch_pairs : int
         Largest number of pairs in one call.
-    cache, name
-        A folder that keeps scored pairs, and the name of the model with its version. A run that
-        broke off, or a second evaluation, asks only for pairs that have no score under this name.
-        Each batch is safe on disk when the next begins. Change the name whenever the scores change.
-    retries, backoff
-        How often a call that raises or runs out of time is tried again, after pauses of
-        ``backoff`` seconds, twice that, and so on (at most a minute).
-    timeout
-        Seconds a call may take. The call then runs in a thread of its own, which is left behind if
-        it hangs: threads cannot be stopped.
-    concurrency
-        Calls at once, in threads: for functions that wait for others, such as a web service. The
-        function must then be safe to call from several threads. Scores do not depend on it.
+    cache : str or path, optional
+        A folder that keeps scored pairs. A run that broke off, or a second evaluation, asks only
+        for pairs that have no score under ``name``. Each batch is safe on disk when the next
+        begins.
+    name : str, optional
+        Name and version of the model in the cache. Change it whenever the scores change.
+    retries : int
+        How often a call that raises or times out is tried again.
+    backoff : float
+        Seconds before the first retry, doubled for each further one, at most a minute.
+    timeout : float, optional
+        Seconds that a call may take. Calls then run in threads of their own, which are left behind
+        if they hang: threads cannot be stopped.
+    concurrency : int
+        Number of calls at once, in threads: for functions that wait for others, such as a web
+        service. The function must then be safe to call from several threads. Scores do not depend
+        on it.
 
     Attributes
     ----------
-    calls
-        Calls of the function so far, those that failed included.
-    asked_pairs
-        Pairs that the function was called with, those of calls that failed included.
-    asked_seconds
+    calls : int
+        Calls of the function so far, failed ones included.
+    asked_pairs : int
+        Pairs that the function was called with, those of failed calls included.
+    asked_seconds : float
         Seconds that its answers took.
-    scored_pairs
+    scored_pairs : int
         Pairs that the function has scored.
-    cached_pairs
+    cached_pairs : int
         Pairs that were found in the cache instead.
+
+    Examples
+    --------
+    >>> def closeness(user_ids, item_ids):
+    ...     return -np.abs(item_ids - user_ids[:, None])
+    >>> scorer = tr.scoring.Callable(closeness, n_items=5)
+    >>> scorer.score(np.array([3]), np.array([[0, 3, 4]])).tolist()
+    [[-3.0, 0.0, -1.0]]
+    >>> scorer.calls, scorer.scored_pairs
+    (1, 3)
     """
 
     def __init__(
@@ -134,7 +153,13 @@ class Callable(Scorer):
         return np.asarray(scores[back].reshape(items.shape))
 
     def close(self) -> None:
-        """Close the cache's file; the next use opens it again."""
+        """Close the cache's file; the next use opens it again.
+
+        Examples
+        --------
+        >>> scorer = tr.scoring.Callable(lambda users, items: items, n_items=5)
+        >>> scorer.close()
+        """
         if self._cache is not None:
             self._cache.close()
 

@@ -14,10 +14,26 @@ from truerank.scoring._ids import Ids
 
 
 class Scorer(ABC):
-    """Scores for pairs of users and items, both as row numbers; higher is better.
+    """Base of all scorers: scores of pairs of users and items, higher is better.
 
-    ``user_ids`` and ``item_ids`` translate from the ids that tests and training data use.
-    Scores must not depend on what else is asked for in the same call.
+    Users and items come as row numbers; the ids translate from those that tests and training data
+    use. The score of a pair does not depend on what else is asked for in the same call. For a model
+    of your own, `Callable` makes a scorer of any function.
+
+    Attributes
+    ----------
+    user_ids : Ids
+        The ids of the users in the order of their rows.
+    item_ids : Ids
+        The ids of the items in the order of their rows.
+
+    Examples
+    --------
+    >>> scorer = tr.scoring.Dense([[0.3, 0.1, 0.2]], item_ids=["a", "b", "c"])
+    >>> isinstance(scorer, tr.scoring.Scorer)
+    True
+    >>> scorer.item_ids.rows(["c"], "test").tolist()
+    [2]
     """
 
     user_ids: Ids
@@ -25,31 +41,91 @@ class Scorer(ABC):
 
     @property
     def n_items(self) -> int:
-        """Number of items in the catalogue."""
+        """Number of items in the catalogue.
+
+        Examples
+        --------
+        >>> tr.scoring.Dense([[0.3, 0.1, 0.2]]).n_items
+        3
+        """
         assert self.item_ids.n_rows is not None
         return self.item_ids.n_rows
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """What messages call it.
+
+        Examples
+        --------
+        >>> tr.scoring.Dense(np.eye(3)).label
+        'Dense'
+        """
         return type(self).__name__
 
     @property
     def scores_rows(self) -> bool:
-        """Whether it scores a user's whole catalogue at a time, rather than pair by pair."""
+        """Whether it scores a user's whole catalogue at a time, rather than pair by pair.
+
+        Examples
+        --------
+        >>> tr.scoring.Dense(np.eye(3)).scores_rows
+        True
+        """
         return type(self).score_all is not Scorer.score_all
 
     @property
     def is_matrix(self) -> bool:
-        """Whether it is vectors or a matrix that we multiply ourselves, and nobody is asked."""
+        """Whether it is vectors or a matrix that we multiply ourselves, and nobody is asked.
+
+        Examples
+        --------
+        >>> tr.scoring.Dense(np.eye(3)).is_matrix
+        True
+        """
         return False
 
     @abstractmethod
     def score(self, users: IntArray, items: IntArray) -> FloatArray:
-        """Scores, shape (n_users, n), of items (n_users, n) for users (n_users,)."""
+        """Scores of some items for each of some users.
+
+        Parameters
+        ----------
+        users : ndarray of int, shape (n_users,)
+            Row numbers of users.
+        items : ndarray of int, shape (n_users, n)
+            Row numbers of the items to score for each user.
+
+        Returns
+        -------
+        ndarray of float, shape (n_users, n)
+            The scores; higher is better.
+
+        Examples
+        --------
+        >>> scorer = tr.scoring.Dense([[0.3, 0.1, 0.2], [0.5, 0.6, 0.4]])
+        >>> scorer.score(np.array([1]), np.array([[2, 0]])).tolist()
+        [[0.4, 0.5]]
+        """
 
     def score_all(self, users: IntArray) -> FloatArray:
-        """Scores of every item, shape (n_users, n_items)."""
+        """Scores of every item for each of some users.
+
+        Parameters
+        ----------
+        users : ndarray of int, shape (n_users,)
+            Row numbers of users.
+
+        Returns
+        -------
+        ndarray of float, shape (n_users, n_items)
+            The scores; higher is better.
+
+        Examples
+        --------
+        >>> scorer = tr.scoring.Dense([[0.3, 0.1, 0.2], [0.5, 0.6, 0.4]])
+        >>> scorer.score_all(np.array([1])).tolist()
+        [[0.5, 0.6, 0.4]]
+        """
         every = np.arange(self.n_items, dtype=np.int64)
         return self.score(users, np.broadcast_to(every, (users.size, self.n_items)))
 

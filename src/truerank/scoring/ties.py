@@ -8,43 +8,52 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import Any
+from typing import Any, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from truerank import _checks
-from truerank._types import FloatArray, IntArray
+from truerank._types import FloatArray, IntArray, Ties
 from truerank.errors import InputError
 from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.schemes import Scheme
 from truerank.rng import Keys, below, draws, mix
 
-POLICIES = ("spread", "random", "mid", "optimistic", "pessimistic")
+POLICIES: tuple[str, ...] = get_args(Ties)
 # Keys of tie-breaks are others than those that negatives are drawn by.
 _STREAM = np.uint64(0x7469_6573_2D31_2E30)
 _MOST_OUTCOMES = 2**24  # of counts with spread ties: a gigabyte
 
 
-def check(policy: Any) -> str:
+def check(policy: Any) -> Ties:
     """``policy`` if it is known, or an InputError with the nearest that is."""
     if policy not in POLICIES:
         raise _checks.unknown("ties", policy, POLICIES)
-    return str(policy)
+    return cast(Ties, str(policy))
 
 
 def ranks(
     above: IntArray, tied: IntArray, policy: str, keys: Keys | None = None
 ) -> npt.NDArray[Any]:
-    """One rank per row, 1-based: int64, for ``mid`` float64.
+    """One rank per row, 1-based.
 
     Parameters
     ----------
-    policy
-        ``random`` (each of the tied ranks alike, by ``keys``), ``mid`` (their mean),
-        ``optimistic`` (the first) or ``pessimistic`` (the last). ``spread`` is one for counts.
-    keys
-        Random keys, one a row, for ``random``.
+    above : ndarray of int, shape (n_rows,)
+        Items that scored higher than the target.
+    tied : ndarray of int, shape (n_rows,)
+        Items that scored the same, the target not counted.
+    policy : {"random", "mid", "optimistic", "pessimistic"}
+        One of the tied ranks at random (by ``keys``), their mean, the first or the last.
+        ``"spread"`` is for counts only.
+    keys : ndarray of uint64, shape (n_rows,), optional
+        Random keys, for ``"random"``.
+
+    Returns
+    -------
+    ndarray of int or float, shape (n_rows,)
+        The ranks, int64; float64 for ``"mid"``.
     """
     policy = check(policy)
     if policy == "optimistic":
@@ -56,7 +65,7 @@ def ranks(
     if policy == "spread":
         raise InputError(
             "ties='spread' shares a target among all its tied ranks and so gives counts, not "
-            "ranks; for one rank a target say 'random', 'mid', 'optimistic' or 'pessimistic'"
+            "ranks; for one rank per target say 'random', 'mid', 'optimistic' or 'pessimistic'"
         )
     if keys is None:
         raise TypeError("random ties need keys")
@@ -75,7 +84,7 @@ def counts(
     n_users: float,
     keys: Keys | None = None,
 ) -> RankCounts:
-    """The ranks as counts; all arrays of shape (n_rows,), a row one independent ranking.
+    """The ranks as counts; all arrays of shape (n_rows,), each row one independent ranking.
 
     ``spread`` gives each of a row's tied ranks the same share of its weight, which is the mean over
     all ways to break the ties. A middle between two ranks (``mid``) counts half for each.
@@ -102,7 +111,7 @@ def _shared(
 ) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
     """(n_items, sample_size, rank, weight) with weights shared by ranks first+1 .. first+extra+1.
 
-    Rows without ties stay as they are. The others are added up in one array of ranks a design
+    Rows without ties stay as they are. The others are added up in one array of ranks for each
     (n_items, sample_size): rows may tie with the whole catalogue, so no rows x ranks.
     """
     plain = extra == 0

@@ -18,31 +18,51 @@ from truerank.scoring.scorer import Scorer, checked
 
 
 class Torch(Scorer):
-    """score(u, i) = module(users, items), for LongTensors of row numbers, shape (P,) each.
+    """A torch module as a scorer.
 
-    The module returns scores of shape (P,) or (P, 1), higher is better. It is called in eval mode
-    and without gradients, and left as it was. Every call has exactly ``batch_pairs`` pairs (the
-    last is filled up): matrix products round differently for different shapes, and a pair's score
-    must not depend on what else is asked for.
+    The module is called with LongTensors of row numbers of users and items, shape (P,) each, and
+    returns scores of shape (P,) or (P, 1), higher is better. It runs in eval mode and without
+    gradients, and is left as it was. Every call has exactly ``batch_pairs`` pairs (the last is
+    filled up): matrix products round differently for different shapes, and a pair's score must not
+    depend on what else is asked for. Needs torch (extra ``models``).
 
     Parameters
     ----------
-    module
-        A ``torch.nn.Module``, or any function of two tensors. It is not moved: ids go to its
-        device.
-    item_ids, n_items
-        The catalogue: the ids of the module's items in the order of their row numbers, or how many
-        there are.
-    user_ids
-        The ids of the module's users in the order of their row numbers; row numbers if not given.
-    device
-        Where the ids are put; by default where the module's parameters are.
-    batch_pairs
+    module : torch.nn.Module or callable
+        The model, or any function of two tensors. It is not moved: row numbers go to its device.
+    item_ids : array-like, optional
+        The ids of the module's items, in the order of their row numbers. Give this or ``n_items``.
+    n_items : int, optional
+        The number of items, if their ids are the row numbers.
+    user_ids : array-like, optional
+        The ids of the module's users, in the order of their row numbers; row numbers if not given.
+    device : torch.device or str, optional
+        Where row numbers are put; by default where the module's parameters are.
+    batch_pairs : int
         Pairs in one call.
-    score_all
+    score_all : callable, optional
         ``score_all(users)`` for users of shape (B,) returns scores of all items, (B, n_items), if
         the model has a faster way than pair by pair. Exact ranks then use this way alone, and
         sampled ranks the module; the two should agree but for rounding.
+
+    Raises
+    ------
+    MissingExtraError
+        If torch is not installed.
+
+    Examples
+    --------
+    >>> import torch
+    >>> class Dot(torch.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.users = torch.nn.Parameter(torch.tensor([[1.0, 2.0]]))
+    ...         self.items = torch.nn.Parameter(torch.tensor([[1.0, 0.0], [0.0, 1.0]]))
+    ...
+    ...     def forward(self, users, items):
+    ...         return (self.users[users] * self.items[items]).sum(1)
+    >>> tr.scoring.Torch(Dot(), n_items=2).score_all(np.array([0])).tolist()
+    [[1.0, 2.0]]
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Scores from what a user had before: its history times a matrix of weights between items."""
+"""Scores from what users had before: their histories times weights between items."""
 
 from __future__ import annotations
 
@@ -16,19 +16,35 @@ _BLOCK = 2**24  # scores held at a time while pairs are picked from them
 
 
 class ItemWeights(Scorer):
-    """score(u, i) = the sum over items j of history[u, j] * weights[j, i].
+    """A user's history times weights between items: item-KNN, EASE, SLIM.
 
-    Scores of single pairs are picked from the scores of all items, so that both are the same to
-    the bit: a few pairs of a user cost as much as all.
+    The score of user u for item i is the sum over items j of history[u, j] * weights[j, i]. Scores
+    of single pairs are picked from the scores of all items, so that both are the same to the bit:
+    a few pairs of a user cost as much as all.
 
     Parameters
     ----------
-    history
-        A scipy sparse matrix, shape (n_users, n_items).
-    weights
-        Shape (n_items, n_items), an array or a scipy sparse matrix.
-    user_ids, item_ids
-        The ids of the rows and columns; their numbers if not given.
+    history : scipy sparse matrix, shape (n_users, n_items)
+        What each user had.
+    weights : array-like or scipy sparse matrix, shape (n_items, n_items)
+        Weights from items of the history (rows) to candidates (columns).
+    user_ids : array-like, optional
+        The ids of the users, in the order of the rows of ``history``; row numbers if not given.
+    item_ids : array-like, optional
+        The ids of the items, in the order of its columns; column numbers if not given.
+
+    Raises
+    ------
+    InputError
+        If shapes do not match, or values are NaN or infinite.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> history = sparse.csr_array([[1, 0, 1], [0, 1, 0]])
+    >>> similar = [[0.0, 0.5, 0.2], [0.5, 0.0, 0.1], [0.2, 0.1, 0.0]]
+    >>> tr.scoring.ItemWeights(history, similar).score_all(np.array([0])).round(2).tolist()
+    [[0.2, 0.6, 0.2]]
     """
 
     def __init__(

@@ -18,7 +18,8 @@ MODELS: dict[str, Model[Any]] = {
 }
 # An epoch takes seconds on ml-1m and half a minute on catalogues of 10,000 items and more: there,
 # fewer epochs of as many steps in all.
-LARGE = {**MODELS, "MultiVAE": MultiVAE(epochs=10, batch_size=100)}
+SHORTENED = MultiVAE(epochs=10, batch_size=100)
+LARGE = {**MODELS, "MultiVAE": SHORTENED}
 
 
 def exact_ranks(

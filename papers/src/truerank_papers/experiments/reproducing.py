@@ -13,7 +13,8 @@ from truerank.progress import Progress
 from truerank_papers.experiments import experiments, pages
 from truerank_papers.experiments.registry import Experiment
 from truerank_papers.experiments.results import Result
-from truerank_papers.experiments.run import Run, Settings
+from truerank_papers.experiments.run import Run
+from truerank_papers.experiments.settings import Settings
 
 
 @dataclass(frozen=True)

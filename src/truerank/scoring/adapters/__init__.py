@@ -1,4 +1,4 @@
-"""Models of other libraries as scorers, one small file a library.
+"""Models of other libraries as scorers, one small file per library.
 
 An adapter takes a fitted model and gives a scorer with the ids of the library's own data. None of
 them masks training items: that is what ``train=`` is for. The libraries are not installed with

@@ -18,22 +18,47 @@ def from_implicit(
 ) -> Scorer:
     """A fitted model of implicit as a scorer.
 
-    What to watch: implicit knows row numbers only, so give ``user_ids`` and ``item_ids`` if your
-    test has other ids. Its ``precision`` divides the hits of all users by min(K, number of test
-    items), which others call truncated recall; its ``map`` and ``ndcg`` take an ideal list of
-    min(K, number of test items); its ``auc`` looks at the first K items only. Item-item models
-    recommend no items without a neighbour among the user's: here these tie, with score 0.
-
     Parameters
     ----------
-    model
+    model : implicit.recommender_base.RecommenderBase
         ALS, BPR or logistic MF (on CPU or GPU): their dot products. Item-item models (cosine,
         TF-IDF, BM25): the sum of similarities to the user's items.
-    user_items
-        Sparse, shape (n_users, n_items): what you would hand to ``model.recommend``, weights
-        included. Needed for item-item models; factor models have no use for it.
-    user_ids, item_ids
-        The ids of the rows and columns that the model was fitted on; row numbers if not given.
+    user_items : scipy sparse matrix, shape (n_users, n_items), optional
+        What you would hand to ``model.recommend``, weights included. Needed for item-item models
+        and ignored by factor models.
+    user_ids : array-like, optional
+        The ids of the rows that the model was fitted on; row numbers if not given.
+    item_ids : array-like, optional
+        The ids of the columns that the model was fitted on; column numbers if not given.
+
+    Returns
+    -------
+    Scorer
+        For :func:`truerank.rank`, :func:`truerank.count` and :func:`truerank.evaluate`.
+
+    Raises
+    ------
+    InputError
+        If the model is not fitted, or ``user_items`` is missing or of another shape.
+
+    Notes
+    -----
+    implicit knows row numbers only, so give ``user_ids`` and ``item_ids`` if your test has other
+    ids. Its ``precision`` divides the hits of all users by min(K, number of test items), which
+    others call truncated recall; its ``map`` and ``ndcg`` take an ideal list of min(K, number of
+    test items); its ``auc`` looks at the first K items only. Item-item models recommend no items
+    without a neighbour among the user's: here these tie, with score 0.
+
+    Examples
+    --------
+    >>> from implicit.nearest_neighbours import CosineRecommender
+    >>> from scipy import sparse
+    >>> matrix = sparse.csr_matrix([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0]])
+    >>> model = CosineRecommender(K=2)
+    >>> model.fit(matrix, show_progress=False)
+    >>> scorer = tr.scoring.adapters.from_implicit(model, matrix, item_ids=["a", "b", "c"])
+    >>> scorer.n_items
+    3
     """
     who = f"implicit's {type(model).__name__}"
     similarity = getattr(model, "similarity", None)

@@ -21,26 +21,57 @@ _PAIRS = 2**16  # pairs in one call of a model that scores pair by pair
 def from_recbole(model: Any, test_data: Any) -> Scorer:
     """A trained model of RecBole as a scorer, with RecBole's tokens as ids.
 
-    What to watch:
+    Parameters
+    ----------
+    model : recbole.model.abstract_recommender.AbstractRecommender
+        A trained general, context-aware or sequential model.
+    test_data : recbole.data.dataloader.AbstractDataLoader
+        The third of ``data_preparation(config, dataset)``, with full or sampled evaluation, or its
+        dataset. A sequential model is asked with the sequences in there, so it knows only the
+        users of the test, and there must be one row for each.
 
+    Returns
+    -------
+    Scorer
+        For :func:`truerank.rank`, :func:`truerank.count` and :func:`truerank.evaluate`.
+
+    Raises
+    ------
+    MissingExtraError
+        If RecBole is not installed.
+    InputError
+        If a user of a sequential model has several test rows.
+
+    Notes
+    -----
     - Tokens are strings, whatever your file holds: give test and train with string ids.
     - RecBole's id 0 is padding and no item. It is left out here, so ``n_items`` is one less than
       ``dataset.item_num``.
-    - In full ranking RecBole leaves a general model's user all items of earlier phases: training
-      and, for the test, validation. Give both as ``train=``. A sequential model's history is *not*
-      left out there: give no ``train=`` to get RecBole's numbers.
-    - RecBole ranks a user's several test items together and averages over users; a sequential
-      model's test rows stand each for itself.
+    - In full ranking RecBole leaves out all items of earlier phases for a general model's user:
+      training and, for the test, validation. Give both as ``train=``. A sequential model's history
+      is *not* left out there: give no ``train=`` to get RecBole's numbers.
+    - RecBole ranks a user's several test items together and averages over users; the test rows of
+      a sequential model each count by themselves.
     - ``uni100`` and the like draw 100 negatives for each test item, with replacement, from what the
       user has not touched so far, test included. One drawn twice counts once, and a user's test
       items and all their negatives are ranked as one list.
 
-    Parameters
-    ----------
-    test_data
-        The third of ``data_preparation(config, dataset)``, with full or sampled evaluation, or its
-        dataset. A sequential model is asked with the sequences in there, so it knows only the
-        users of the test, and there must be one row for each.
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from recbole.config import Config
+    >>> from recbole.data import create_dataset, data_preparation
+    >>> from recbole.model.general_recommender import Pop
+    >>> Path("tiny").mkdir()
+    >>> lines = [f"u{u}\\ti{(u * i) % 13}" for u in range(1, 13) for i in range(1, 6)]
+    >>> header = "user_id:token\\titem_id:token"
+    >>> _ = Path("tiny/tiny.inter").write_text("\\n".join([header, *lines]))
+    >>> options = {"data_path": ".", "use_gpu": False, "load_col": None, "seed": 0}
+    >>> config = Config(model="Pop", dataset="tiny", config_dict=options)
+    >>> train, valid, test = data_preparation(config, create_dataset(config))
+    >>> scorer = tr.scoring.adapters.from_recbole(Pop(config, train.dataset), test)
+    >>> scorer.n_items
+    12
     """
     try:
         import torch

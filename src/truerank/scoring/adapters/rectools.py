@@ -20,24 +20,49 @@ def from_rectools(model: Any, dataset: Any) -> Scorer:
     """A fitted model of RecTools as a scorer, with the external ids of its dataset.
 
     Models with vectors (ALS, BPR, LightFM, PureSVD) become factors; item-KNN is computed from
-    its similarities and the dataset's weighted interactions; of all others (EASE, popularity,
-    SASRec, BERT4Rec) ``recommend`` is asked for every item. Items that the model does not recommend
-    at all rank below those that it does, tied.
-
-    What to watch: RecTools' NDCG divides by an ideal list of k hits unless told
-    ``divide_by_achievable=True``. Users are the hot ones, with interactions in the dataset. Its
-    EASE (0.19) multiplies by the transpose of the paper's matrix, so other EASEs rank differently.
+    its similarities and the dataset's weighted interactions; all others (EASE, popularity, SASRec,
+    BERT4Rec) are asked to recommend every item. Items that the model does not recommend at all
+    rank below those that it does, tied.
 
     Parameters
     ----------
-    dataset
-        The ``rectools.dataset.Dataset`` that you would hand to ``model.recommend``.
+    model : rectools.models.base.ModelBase
+        A fitted model.
+    dataset : rectools.dataset.Dataset
+        What you would hand to ``model.recommend``.
+
+    Returns
+    -------
+    Scorer
+        For :func:`truerank.rank`, :func:`truerank.count` and :func:`truerank.evaluate`.
+
+    Raises
+    ------
+    InputError
+        If the model is not fitted, scores at random, or does not rank by its scores.
+
+    Notes
+    -----
+    RecTools' NDCG divides by an ideal list of k hits unless ``divide_by_achievable=True``. Users
+    are the hot ones, with interactions in the dataset. Its EASE (0.19) multiplies by the transpose
+    of the paper's matrix, so other EASEs rank differently.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from rectools.dataset import Dataset
+    >>> from rectools.models import PopularModel
+    >>> table = pd.DataFrame({"user_id": [1, 1, 2], "item_id": [7, 8, 7], "weight": 1.0})
+    >>> dataset = Dataset.construct(table.assign(datetime="2026-01-01"))
+    >>> scorer = tr.scoring.adapters.from_rectools(PopularModel().fit(dataset), dataset)
+    >>> scorer.score_all(np.array([0])).tolist()
+    [[2.0, 1.0]]
     """
     who = f"RecTools' {type(model).__name__}"
     if not getattr(model, "is_fitted", False):
         raise InputError(f"{who} is not fitted")
     if type(model).__name__ == "RandomModel":
-        raise InputError(f"{who} scores a pair anew at each call; there is nothing to evaluate")
+        raise InputError(f"{who} scores at random; there is nothing to evaluate")
     if hasattr(model, "get_vectors"):
         return _vectors(model, dataset)
     user_ids = dataset.user_id_map.external_ids[: dataset.n_hot_users]

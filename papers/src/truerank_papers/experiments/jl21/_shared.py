@@ -10,11 +10,27 @@ from truerank_papers.experiments.run import Run
 
 ESTIMATORS = ("cls", "bv(gamma=0.1)", "bv(gamma=0.01)", "mle", "wmle", "mes")
 CUTS = (1, 5, 10, 20)
+SAMPLE_SIZE = 100  # the target included
 METRICS = tuple(f"{name}@{k}" for name in ("recall", "ndcg", "ap") for k in CUTS)
 
 
 def estimates(run: Run, dataset: str, ranks: dict[str, GlobalRanks]) -> dict[str, FloatArray]:
-    """Of redrawn samples, n = 100, in per mille: (repeats, n_estimators, n_metrics)."""
+    """Estimate all metrics from sampled evaluations, n = 100.
+
+    Parameters
+    ----------
+    run
+        The run.
+    dataset
+        Name of the dataset.
+    ranks
+        Exact ranks by model.
+
+    Returns
+    -------
+    dict
+        Estimates in per mille by model, shape (repeats, n_estimators, n_metrics).
+    """
     repeats = run.repeats()
     return {
         name: 1000
@@ -24,12 +40,23 @@ def estimates(run: Run, dataset: str, ranks: dict[str, GlobalRanks]) -> dict[str
             estimators=ESTIMATORS,
             metrics=METRICS,
             repeats=repeats,
-            design=Fixed(sample_size=100, replacement=True),
+            design=Fixed(sample_size=SAMPLE_SIZE, replacement=True),
         )
         for name, one in ranks.items()
     }
 
 
 def exact(ranks: GlobalRanks) -> FloatArray:
-    """The exact metrics in per mille, (n_metrics,)."""
+    """Compute the exact metrics.
+
+    Parameters
+    ----------
+    ranks
+        Exact ranks of a model.
+
+    Returns
+    -------
+    ndarray
+        In per mille, shape (n_metrics,).
+    """
     return 1000 * ranks.exact(metrics_module.parse(METRICS))

@@ -10,6 +10,7 @@ from truerank import estimators
 from truerank import metrics as metrics_module
 from truerank._types import FloatArray
 from truerank.outcomes.counts import RankCounts
+from truerank_papers.experiments import words
 from truerank_papers.experiments.kr20.toy import METRICS, N_ITEMS, expected
 from truerank_papers.experiments.registry import experiment
 from truerank_papers.experiments.results import Figure, Line, Panel, Result
@@ -42,13 +43,25 @@ def figure3(run: Run) -> Result:
             for m in (1, 10, 100, 1000)
         ]
         panels.append(Panel(metric.key, "rank", "expected", tuple(lines)))
-    return Result(
-        figures=(Figure("figure3", tuple(panels)),),
-        notes=(
-            "Computed by eq. 16. Metrics that favour the top lose that as the sample shrinks; at m "
-            "= 1 all are linear in the rank, and `recall@10` is 1 whatever the rank. `auc` "
-            "stays.",
-        ),
+    return Result(figures=(Figure("figure3", tuple(panels)),), notes=(_flattened(panels),))
+
+
+def _flattened(panels: list[Panel]) -> str:
+    """What samples make of metrics that favour the top."""
+    curves = {p.title: {line.label: np.asarray(line.y) for line in p.lines} for p in panels}
+    straight = [
+        name for name, lines in curves.items() if np.abs(np.diff(lines["m = 1"], 2)).max() < 1e-12
+    ]
+    level = [name for name in straight if np.ptp(curves[name]["m = 1"]) < 1e-12]
+    rank = panels[0].lines[0].x
+    far = rank.index(101)
+    ratios = [f"{curve[0] / curve[far]:.3g} ({name})" for name, curve in curves["ap"].items()]
+    moved = np.abs(curves["auc"]["m = 1"] - curves["auc"]["exact"]).max()
+    return (
+        "Computed by eq. 16. Metrics that favour the top lose that as the sample shrinks: `ap` at "
+        f"rank 1 over `ap` at rank {rank[far]} is {words.listed(ratios)}. Straight lines in the "
+        f"rank at m = 1: {words.code(straight)}; the same at every rank: {words.code(level)}. "
+        f"`auc` {words.moved(moved)} as the sample shrinks."
     )
 
 
@@ -56,10 +69,13 @@ def figure3(run: Run) -> Result:
 def figure4(run: Run) -> Result:
     """The corrected gains for m = 100 of 10,000 items, and what they give in expectation."""
     (metric,) = metrics_module.parse("ap")
+    limit = 0.5  # of the drawn axes
     sampled = np.arange(1, 102)
     outcomes = RankCounts.from_ranks(sampled, n_items=N_ITEMS, sample_size=101, replacement=True)
     rank = np.unique(np.rint(np.geomspace(1, N_ITEMS, 200)).astype(int))
-    left, right = [], [Line("exact", rank.tolist(), metric.gain(rank, N_ITEMS).tolist(), "dashed")]
+    exact = metric.gain(rank, N_ITEMS)
+    left, right = [], [Line("exact", rank.tolist(), exact.tolist(), "dashed")]
+    jumps, distances = {}, {}
     for name in (
         "naive",
         "rank-estimate",
@@ -69,7 +85,11 @@ def figure4(run: Run) -> Result:
         gains = _gains(name, metric, outcomes)
         left.append(Line(name, sampled.tolist(), gains.tolist()))
         own = metrics_module.Metric("corrected", function=partial(_look_up, gains))
-        right.append(Line(name, rank.tolist(), expected(own, rank, 101).tolist()))
+        means = expected(own, rank, 101)
+        right.append(Line(name, rank.tolist(), means.tolist()))
+        jumps[name] = float(np.abs(np.diff(gains)).max())
+        distances[name] = float(np.abs(means - exact).mean())
+    top = {line.label: max(line.y) for line in left}
     return Result(
         figures=(
             Figure(
@@ -82,17 +102,20 @@ def figure4(run: Run) -> Result:
                         tuple(left),
                         True,
                         False,
-                        (-0.2, 0.5),
+                        (-0.2, limit),
                     ),
                     Panel(
-                        "expected", "rank", "expected AP", tuple(right), True, False, (-0.02, 0.5)
+                        "expected", "rank", "expected AP", tuple(right), True, False, (-0.02, limit)
                     ),
                 ),
             ),
         ),
         notes=(
-            "Small gammas swing between sampled ranks (left), and yet come closest to the metric "
-            "in expectation (right). The axes are cut: `naive` goes up to 1.",
+            "Largest jump between neighbouring sampled ranks (left): "
+            f"{words.numbered(jumps, 2)}. Mean distance from the metric in expectation over the "
+            f"ranks drawn (right), smallest first: {words.numbered(distances, 3, sort=True)}.",
+            f"The axes are cut at {limit:g}; there go beyond it "
+            f"{words.numbered({name: y for name, y in top.items() if y > limit}, 2)}.",
         ),
     )
 

@@ -1,145 +1,33 @@
-"""Tables 2, 3, 5, 6 and 7: exponents, winners, and how near the two curves are."""
+"""Tables 5, 6 and 7: how near mappings bring the sampled curve to the global one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Literal
 
 import numpy as np
 
 from truerank import mapping
 from truerank._types import FloatArray
 from truerank.designs import Fixed
-from truerank.outcomes.counts import RankCounts
+from truerank_papers.datasets import NAMED
+from truerank_papers.experiments import words
+from truerank_papers.experiments.lj20._shared import CUTS, exponents, number, pool, sampled_curves
 from truerank_papers.experiments.models import exact_ranks
 from truerank_papers.experiments.published import Number, Numbers
 from truerank_papers.experiments.ranks import GlobalRanks
 from truerank_papers.experiments.recall_curves import global_recall, mapped, sampled_recall
 from truerank_papers.experiments.registry import experiment
-from truerank_papers.experiments.results import Figure, Line, Panel, Result, Table
+from truerank_papers.experiments.results import Result, Table
 from truerank_papers.experiments.run import Run
-from truerank_papers.experiments.winners import best_found
 
-DATASETS = ("ml-1m", "yelp", "pinterest-20", "citeulike")
-CUTS = (1, 2, 5, 10, 20, 50)
-ERRORS = ("abs", "rel", "abs@1", "rel@1", "abs@2-10", "rel@2-10")
+Side = Literal["ours", "published"]
+SIDES: tuple[Side, Side] = ("ours", "published")
 MAPPINGS = ("linear", "bound", "beta(1)", "beta(0.5)", "beta(0.2)", "beta@P")
-
-
-def number(values: FloatArray, note: str = "") -> Number:
-    """Mean and standard deviation of repeats."""
-    return Number(float(values.mean()), float(values.std()), note)
-
-
-def exponents(curves: FloatArray, n_items: int) -> FloatArray:
-    """a by eq. 19 for each sampled curve, (repeats, n); (repeats,)."""
-    found = []
-    for share in np.diff(curves, prepend=0.0, axis=1):
-        seen = np.flatnonzero(share > 0)
-        counts = RankCounts.from_ranks(
-            seen + 1,
-            sample_size=curves.shape[1],
-            n_items=n_items,
-            replacement=True,
-            weights=share[seen],
-        )
-        found.append(mapping.fit_beta(counts).a)
-    return np.array(found)
-
-
-@experiment("lj20", "table2", "The exponent of Beta(a, 1) by model and dataset", any_of=DATASETS)
-def table2(run: Run) -> Result:
-    """By the fixed point of eq. 19."""
-    ours: Numbers = {}
-    for dataset in run.at_hand():
-        for name, ranks in exact_ranks(run, dataset).items():
-            curves = _curves(run, dataset, name, ranks)
-            ours[name, dataset] = number(exponents(curves, _pool(ranks)))
-    table = Table.beside("table2", run.published(), ours, digits=4)
-    return Result(
-        (table,),
-        notes=(
-            "The fixed point of eq. 19 from sampled ranks, n = 100, with replacement. The "
-            "exponent says how far up a model puts its targets, so it is one of the model, not of "
-            "the method: ours are other models. What the paper concludes holds: within a dataset "
-            "exponents are close to one another, and the f(k) they give differ by less than a rank "
-            "on ml-1m and by 3.3 of 16,980 on citeulike.",
-            "As an estimate of the exponent eq. 19 is biased upwards, since it takes f(r) for the "
-            "rank of all who have r: of users drawn from Beta(0.4, 1), 2,000 items, n = 100, it "
-            "finds 0.476.",
-        ),
-    )
-
-
-@experiment("lj20", "table3", "Winners by sampled and by global recall", any_of=DATASETS)
-def table3(run: Run) -> Result:
-    """Ours alone."""
-    ours: Numbers = {}
-    agree: Numbers = {}
-    panels = []
-    for dataset in run.at_hand():
-        ranks = exact_ranks(run, dataset)
-        curves = {name: _curves(run, dataset, name, one) for name, one in ranks.items()}
-        n_items = _pool(next(iter(ranks.values())))
-        at = mapped("beta(0.5)", n_items=n_items, sample_size=100)
-        for k in CUTS:
-            for name, one in ranks.items():
-                ours[dataset, str(k), "sampled", name] = number(curves[name][:, k - 1])
-                ours[dataset, str(k), "global at f(k)", name] = Number(
-                    float(global_recall(one, at[k - 1]))
-                )
-        lines = []
-        for rule in ("bound", "beta(0.5)"):
-            right = 100 * _agreement(ranks, curves, rule)
-            lines.append(Line(rule, np.arange(1, 51), right[:50]))
-            for k in CUTS:
-                agree[dataset, rule, str(k)] = Number(float(right[k - 1]))
-        panels.append(
-            Panel(
-                dataset,
-                "k",
-                "repeats with the same winner, percent",
-                tuple(lines),
-                y_limits=(0, 105),
-            )
-        )
-    return Result(
-        (
-            Table.beside(
-                "table3", None, ours, keys=("dataset", "k", "recall", "model"), unit="share",
-                digits=4,
-            ),
-            Table.beside(
-                "table3-winners", None, agree, keys=("dataset", "mapping", "k"),
-                unit="percent of repeats with the same winner", digits=0,
-            ),
-        ),
-        (Figure("table3", tuple(panels)),),
-        notes=(
-            "The values of the paper's table 3 are lost in our text; these are ours, n = 100, f by "
-            "beta(0.5) in the first table. The paper says that sampled and global recall agree on "
-            "the winner in all cases; which three models it compares we do not know, and show all.",
-            "Ours agree where a winner is clear, as on citeulike but for k = 13 to 16, where two "
-            "models cross; on ml-1m four models run side by side up to k = 10, and there they do "
-            "not: see the second table and the figure. Where models are this close, f(k) need only "
-            "fall on the other side of a crossing.",
-        ),
-    )  # fmt: skip
-
-
-def _agreement(
-    ranks: Mapping[str, GlobalRanks], curves: Mapping[str, FloatArray], rule: str
-) -> FloatArray:
-    """Share of repeats whose best model by sampled recall@k is that by global recall@f(k), (n,)."""
-    sampled = np.stack(list(curves.values()))  # (n_models, repeats, n)
-    n_items = _pool(next(iter(ranks.values())))
-    at = mapped(rule, n_items=n_items, sample_size=sampled.shape[2])
-    exact = np.stack([global_recall(one, at) for one in ranks.values()])
-    return np.asarray(best_found(exact, sampled).mean(axis=0))
 
 
 def _varying(run: Run, sample_size: int, cuts: tuple[int, ...]) -> Result:
     """Tables 5 and 6: MultiVAE on ml-1m under three ways to sample."""
-    repeats = run.repeats()
+    repeats, n_items = run.repeats(), len(run.split("ml-1m").item_ids)
     ours: Numbers = {}
     for kind, replacement, leave_out in (
         ("binom", True, False),
@@ -152,37 +40,62 @@ def _varying(run: Run, sample_size: int, cuts: tuple[int, ...]) -> Result:
             curves = sampled_recall(
                 run, f"LJ20 MultiVAE {kind} n={sample_size}", ranks, design, repeats
             )
-            n_items = len(run.split("ml-1m").item_ids)  # training items too, at the bottom
             for k in cuts:
                 ours[kind, str(k), "sampled"] = number(curves[:, k - 1])
                 for rule in ("linear", "bound", "beta(1)", "beta(0.5)"):
                     at = mapped(rule, n_items=n_items, sample_size=sample_size)
                     ours[kind, str(k), rule] = Number(float(global_recall(ranks, at[k - 1])))
     table = Table.beside(run.experiment.name, run.published(), ours, digits=4)
-    return Result((table,), notes=(*_VARYING, _distance(table)))
+    return Result(
+        (table,), notes=(_columns(n_items), _at_large_k(table, cuts[-1]), _distance(table))
+    )
+
+
+def _columns(n_items: int) -> str:
+    """What the columns and rows are."""
+    return (
+        "`sampled` is recall@k in the sample, the others global recall@f(k): the nearer, the "
+        "better the mapping. `linear` is not in the paper's table. `binom` draws with, `hyper` "
+        "without replacement; `actual` draws from items the user has not seen and ranks those it "
+        f"has at the bottom, while f still counts all {n_items:,} items (the training items, too). "
+        "Our MultiVAE is another than the paper's: compare columns with one another, not with "
+        "theirs."
+    )
+
+
+def _at_large_k(table: Table, k: int) -> str:
+    """How far beta(0.5) lies from the sample at the largest k, by the way to sample."""
+    said = []
+    for kind in ("binom", "hyper", "actual"):
+        ours, printed = (
+            f"{gap[0]:+.4f}" if (gap := _gaps(table, "beta(0.5)", of, (kind, str(k)))) else None
+            for of in SIDES
+        )
+        said.append(f"`{kind}` {words.with_printed(ours, printed)}")
+    return f"`beta(0.5)` minus `sampled` at k = {k}: {', '.join(said)}."
 
 
 def _distance(table: Table) -> str:
-    """How far each mapping's column lies from `sampled`, ours and printed, in a sentence."""
+    """How far each mapping's column lies from `sampled` in the mean over all rows."""
     said = []
     for rule in ("linear", "bound", "beta(1)", "beta(0.5)"):
-        gaps = []
-        for of in ("ours", "published"):
-            cells = [cell for cell in table.cells if cell.key[2] == rule]
-            pairs = [(getattr(c, of), getattr(table[*c.key[:2], "sampled"], of)) for c in cells]
-            known = [abs(x - y) for x, y in pairs if x is not None and y is not None]
-            gaps += [f"{np.mean(known):.4f}"] if known else []
-        said.append(f"`{rule}` {' and '.join(gaps)}")
-    return f"Mean distance from `sampled` over all rows, ours and printed: {', '.join(said)}."
+        ours, printed = (
+            f"{np.abs(gaps).mean():.4f}" if (gaps := _gaps(table, rule, of)) else None
+            for of in SIDES
+        )
+        said.append(f"`{rule}` {words.with_printed(ours, printed)}")
+    return f"Mean distance from `sampled` over all rows: {', '.join(said)}."
 
 
-_VARYING = (
-    "`sampled` is recall@k in the sample, the others global recall@f(k): the nearer, the better "
-    "the mapping. `linear` is not in the paper's table. `binom` draws with, `hyper` without "
-    "replacement; `actual` draws from items the user has not seen and ranks those it has at the "
-    "bottom, while f still counts all 3,706 items: hence its bias, there and here, at large k.",
-    "Our MultiVAE is another than the paper's. Compare columns with one another, not with theirs.",
-)
+def _gaps(table: Table, rule: str, of: Side, row: tuple[str, ...] = ()) -> list[float]:
+    """The column of a mapping minus `sampled`, in one row or in all, where both are known."""
+    found = []
+    for cell in table.cells:
+        if cell.key[2] == rule and cell.key[: len(row)] == row:
+            value, sampled = getattr(cell, of), getattr(table[*cell.key[:2], "sampled"], of)
+            if value is not None and sampled is not None:
+                found.append(value - sampled)
+    return found
 
 
 @experiment(
@@ -210,27 +123,61 @@ def table7(run: Run) -> Result:
             for ranks in exact_ranks(run, dataset, model).values():
                 for (rule, error), found in distances(run, dataset, model, ranks).items():
                     ours[model, dataset, rule, error] = number(found)
+    table = Table.beside("table7", run.published(), ours, digits=4)
+    reach = []
+    for dataset in run.at_hand():
+        f = mapped("beta(0.5)", n_items=NAMED[dataset].n_items, sample_size=100)
+        reach.append(f"{f[0]:.1f} on {dataset}")
     return Result(
-        (Table.beside("table7", run.published(), ours, digits=4),),
+        (table,),
         notes=(
             "Mean absolute and relative distance of global recall@f(k) from sampled recall@k over "
-            "all k, at k = 1, and at k = 2 to 10. The pattern is the paper's: `linear` is far off "
-            "at the top, since it maps k = 1 to K = 1; `bound` mends most of it; exponents between "
-            "0.2 and 1, fitted or not, do best.",
+            f"all k, at k = 1, and at k = 2 to 10. {_by_mapping(table)}",
             "`smooth` is not in the paper: its estimate of recall@f(k), f by beta(0.5), from the "
             "same sample, against the exact value there. It is no curve of the sample but an "
-            "estimate at any cut-off. All the others need, to say something about recall@10, a k "
-            "with f(k) near 10, and for n = 100 there is none.",
+            "estimate at any cut-off. The others need, to say something about recall@10, a k with "
+            f"f(k) near 10; for n = 100 the smallest, f(1), is {words.listed(reach)}.",
         ),
     )
+
+
+def _by_mapping(table: Table) -> str:
+    """Relative distances in the mean over rows, ours and printed."""
+    said = []
+    for error, where in (("rel@1", "at k = 1"), ("rel@2-10", "at k = 2 to 10")):
+        for of, label in (("ours", "ours"), ("published", "printed")):
+            found: dict[str, list[float]] = {}
+            for cell in table.cells:
+                value = getattr(cell, of)
+                if cell.key[3] == error and value is not None:
+                    found.setdefault(cell.key[2], []).append(100 * value)
+            means = {rule: float(np.mean(values)) for rule, values in found.items()}
+            if means:
+                said.append(f"{where}, {label}: {words.numbered(means, 1, sort=True)}")
+    return f"Relative distances in the mean over rows, percent, {'; '.join(said)}."
 
 
 def distances(
     run: Run, dataset: str, model: str, ranks: GlobalRanks
 ) -> dict[tuple[str, str], FloatArray]:
-    """The errors of table 7 by mapping and kind, each (repeats,); n = 100."""
-    curves = _curves(run, dataset, model, ranks)
-    n_items, n = _pool(ranks), curves.shape[1]
+    """Measure how far mappings lie from the sample, n = 100.
+
+    Parameters
+    ----------
+    run
+        The run.
+    dataset, model
+        Names, which choose the random numbers.
+    ranks
+        Exact ranks of the model.
+
+    Returns
+    -------
+    dict
+        Errors by (mapping, kind of error), each of shape (repeats,).
+    """
+    curves = sampled_curves(run, dataset, model, ranks)
+    n_items, n = pool(ranks), curves.shape[1]
     k = np.arange(1, n + 1)
     found = {}
     for rule in MAPPINGS:
@@ -260,7 +207,21 @@ def distances(
 
 
 def errors(exact: FloatArray, sampled: FloatArray) -> dict[str, FloatArray]:
-    """Table 7's columns: ``exact`` (n,) or (repeats, n), ``sampled`` (repeats, n)."""
+    """Compute the columns of table 7.
+
+    Parameters
+    ----------
+    exact
+        Global recall at the mapped cut-offs, shape (n,) or (repeats, n).
+    sampled
+        Sampled recall, shape (repeats, n).
+
+    Returns
+    -------
+    dict
+        Mean absolute and relative distance over all k, at k = 1 and at k = 2 to 10, each of shape
+        (repeats,).
+    """
     gap = np.abs(exact - sampled)
     relative = gap / sampled
     parts = {"": slice(None), "@1": slice(0, 1), "@2-10": slice(1, 10)}
@@ -269,13 +230,3 @@ def errors(exact: FloatArray, sampled: FloatArray) -> dict[str, FloatArray]:
         for part, where in parts.items()
         for kind, values in (("abs", gap), ("rel", relative))
     }
-
-
-def _curves(run: Run, dataset: str, model: str, ranks: GlobalRanks) -> FloatArray:
-    """Sampled recall@1 to 100, (repeats, 100)."""
-    design = Fixed(sample_size=100, replacement=True)
-    return sampled_recall(run, f"LJ20 {dataset} {model}", ranks, design, run.repeats())
-
-
-def _pool(ranks: GlobalRanks) -> int:
-    return int(ranks.n_items.max())

@@ -39,19 +39,58 @@ ADAPTIVE = ("mle", "smooth")
 
 
 def larger(dataset: str) -> int:
-    """The larger of the two fixed sample sizes."""
+    """Tell the larger of the two fixed sample sizes.
+
+    Parameters
+    ----------
+    dataset
+        Name of the dataset.
+
+    Returns
+    -------
+    int
+        Number of items per sample, the target included.
+    """
     return 1000 if dataset == "ml-20m" else 500
 
 
 def exact(ranks: GlobalRanks) -> FloatArray:
-    """The exact metrics, (n_metrics,)."""
+    """Compute the exact metrics.
+
+    Parameters
+    ----------
+    ranks
+        Exact ranks of a model.
+
+    Returns
+    -------
+    ndarray
+        Shape (n_metrics,).
+    """
     return ranks.exact(metrics_module.parse(METRICS))
 
 
 def fixed_estimates(
     run: Run, dataset: str, model: str, ranks: GlobalRanks, sample_size: int
 ) -> dict[str, FloatArray]:
-    """By estimator, averaged priors too: (repeats, n_metrics) from samples of a fixed size."""
+    """Estimate all metrics from samples of a fixed size, averaged priors included.
+
+    Parameters
+    ----------
+    run
+        The run; it keeps finished repeats.
+    dataset, model
+        Names, which choose the random numbers.
+    ranks
+        Exact ranks of the model.
+    sample_size
+        Number of items per sample, the target included.
+
+    Returns
+    -------
+    dict
+        Estimates by estimator, each of shape (repeats, n_metrics).
+    """
     what = f"LJ24 {dataset} {model} n={sample_size}"
     design, repeats = Fixed(sample_size=sample_size, replacement=True), run.repeats()
     own = run.redrawn(what, ranks, estimators=OWN, metrics=METRICS, repeats=repeats, design=design)
@@ -107,7 +146,24 @@ def _mass(grid: Support, name: str, counts: RankCounts) -> FloatArray:
 def adaptive_estimates(
     run: Run, dataset: str, model: str, ranks: GlobalRanks
 ) -> tuple[dict[str, FloatArray], FloatArray]:
-    """By estimator (repeats, n_metrics), and the mean sample sizes (repeats,)."""
+    """Estimate all metrics from adaptive samples.
+
+    Parameters
+    ----------
+    run
+        The run; it keeps finished repeats.
+    dataset, model
+        Names, which choose the random numbers.
+    ranks
+        Exact ranks of the model.
+
+    Returns
+    -------
+    estimates : dict
+        Estimates by estimator, each of shape (repeats, n_metrics).
+    sizes : ndarray
+        Mean sample sizes, shape (repeats,).
+    """
     what = f"LJ24 {dataset} {model} adaptive"
     stop = min(STOP, int(ranks.n_items.max()))
     design = LJ24(start=START, stop=stop, replacement=True)
@@ -127,18 +183,55 @@ def adaptive_estimates(
 
 
 def relative_error(values: FloatArray, truth: FloatArray, metric: str = "recall") -> FloatArray:
-    """Mean over K = 1 to 50 of |estimate / exact - 1| in percent, (repeats,)."""
+    """Compute the mean over K = 1 to 50 of abs(estimate / exact - 1).
+
+    Parameters
+    ----------
+    values
+        Estimates, shape (repeats, n_metrics).
+    truth
+        Exact metrics, shape (n_metrics,).
+    metric
+        Which metric: ``"recall"`` or ``"ndcg"``.
+
+    Returns
+    -------
+    ndarray
+        In percent, shape (repeats,).
+    """
     at = [m for m, name in enumerate(METRICS[: truth.size]) if name.startswith(f"{metric}@")]
     return np.asarray(100 * np.abs(values[:, at] / truth[at] - 1).mean(axis=1))
 
 
 def number(values: FloatArray) -> Number:
-    """Mean and standard deviation of repeats."""
+    """Summarise repeats.
+
+    Parameters
+    ----------
+    values
+        One value per repeat.
+
+    Returns
+    -------
+    Number
+        Mean and standard deviation.
+    """
     return Number(float(values.mean()), float(values.std()))
 
 
 def beside_averaged(published: Published) -> Published:
-    """Printed columns of bv-* and mn-* under the names of those with averaged priors."""
+    """Rename printed columns of bv-* and mn-* to those with averaged priors.
+
+    Parameters
+    ----------
+    published
+        A printed table.
+
+    Returns
+    -------
+    Published
+        The same numbers.
+    """
     numbers: Mapping[tuple[str, ...], Number] = {
         (*key[:-1], key[-1] + ALL * key[-1].startswith(("bv-", "mn-"))): one
         for key, one in published.numbers.items()

@@ -6,11 +6,19 @@ import numpy as np
 
 from truerank import metrics as metrics_module
 from truerank._types import FloatArray
+from truerank.estimators.mle import STEPS_ADAPTIVE
+from truerank_papers.datasets import NAMED
+from truerank_papers.experiments import words
 from truerank_papers.experiments.lj24._shared import (
     ALL,
     DATASETS,
     ESTIMATORS,
+    LEARNT,
     METRICS,
+    PRINTED,
+    PRIORS,
+    START,
+    STOP,
     TOP,
     adaptive_estimates,
     beside_averaged,
@@ -41,30 +49,53 @@ def table4(run: Run) -> Result:
             for name, values in fixed_estimates(run, dataset, model, ranks, 100).items():
                 ours[dataset, model, name] = number(relative_error(values, truth))
     table = Table.beside("table4", beside_averaged(run.published()), ours)
-    apart, intervals = left_out(run), coverage(run)
-    return Result(
-        (table, apart, intervals),
-        notes=(
-            "The averaged prior flatters: it takes the noise of one sample's `mes` or `mle` out of "
-            "the prior, and with it much of the error. With the prior that a user has, from the "
-            "same sample, the four are no better than `mes` and `mle` themselves. "
-            + _gain(ours, ALL),
-            _against(ours, ESTIMATORS),
-            "On citeulike `smooth` fails for some models. The paper's protocol leaves training "
-            "items in the ranking; they take the top places, and targets are spread evenly behind "
-            "them (figure 4). Samples of 100 of 16,980 items say nothing about the order of the "
-            "first 170 ranks: `mle`, stopped early on its way from an even start, happens to be "
-            "right there, and `smooth`, which goes on as the ranks behind suggest, is not. Larger "
-            "and adaptive samples see it (table 5).",
+    notes = [_gain(ours), _against(ours, ESTIMATORS), *_worse_than_mle(run, ours)]
+    tables = [table]
+    small = [dataset for dataset in run.at_hand() if dataset not in PRINTED]
+    if small:
+        apart, intervals = left_out(run), coverage(run)
+        tables += [apart, intervals]
+        notes += [
             "The second table is not in the paper: the same with training items left out, as "
             f"`tr.evaluate` does when it is given them. There {_less(apart)}. The third, "
             "not in the paper either, has how often intervals of 95 percent by `smooth` hold the "
             f"exact value; in the mean {_mean_share(intervals)}. An interval that the sample's own "
             "model finds cannot tell that the model is wrong where no sample has been.",
-            "ml-1m has 6,040 users and citeulike 5,551, the paper's datasets 25,677 to 136,677: "
-            "deviations here are larger for that alone.",
-        ),
-    )
+            f"{_sizes(small)}, the paper's datasets "
+            f"{words.between([NAMED[name].n_users for name in PRINTED], 0)}: deviations here are "
+            "larger for that alone.",
+        ]
+    return Result(tuple(tables), notes=tuple(notes))
+
+
+def _sizes(datasets: list[str]) -> str:
+    """The numbers of users, in words."""
+    return words.listed([f"{name} has {NAMED[name].n_users:,} users" for name in datasets])
+
+
+def _worse_than_mle(run: Run, ours: Numbers) -> list[str]:
+    """Where `smooth` errs more than `mle`, and what to make of it."""
+    rows = dict.fromkeys(key[:2] for key in ours)
+    worse = []
+    for dataset, model in rows:
+        smooth, mle = (ours[dataset, model, name].value for name in ("smooth", "mle"))
+        if smooth is not None and mle is not None and smooth > mle:
+            worse.append(f"{model} on {dataset} ({smooth:.1f} and {mle:.1f} percent)")
+    if not worse:
+        return []
+    blind = [
+        f"{NAMED[name].n_items / 100:.0f} of {NAMED[name].n_items:,} ({name})"
+        for name in run.at_hand()
+    ]
+    return [
+        f"`smooth` errs more than `mle` in {words.share(len(worse), len(rows), 'rows')}: "
+        f"{', '.join(worse)}. Samples of 100 items say next to nothing about the order of the "
+        f"first N/100 ranks, {words.listed(blind)}. There `smooth` goes on as the ranks behind "
+        "suggest, while `mle`, stopped early, stays near its even start. The paper's protocol "
+        "ranks training items, too; where they take the top places and targets are spread evenly "
+        "behind them (figure 4), the second is nearer. Larger and adaptive samples see more of the "
+        "top (table 5)."
+    ]
 
 
 def _less(table: Table) -> str:
@@ -97,7 +128,9 @@ def table5(run: Run) -> Result:
     columns = [name for name in ESTIMATORS if name.startswith(("bv-", "mn-"))]
     columns += ["smooth", "adaptive mle", "adaptive smooth"]
     ours: Numbers = {}
+    grew = []
     for dataset in run.at_hand():
+        means = []
         for model, ranks in exact_ranks(run, dataset).items():
             truth = exact(ranks)
             found = fixed_estimates(run, dataset, model, ranks, larger(dataset))
@@ -107,37 +140,44 @@ def table5(run: Run) -> Result:
                 if name == "adaptive mle":
                     ours[dataset, model, "adaptive size"] = number(sizes)
                 ours[dataset, model, name] = number(relative_error(found[name], truth))
+            means.append(float(sizes.mean()))
+        n_items = NAMED[dataset].n_items
+        grew.append(
+            f"{words.between(means, 0)} items in the mean on {dataset}, where the largest, "
+            f"{min(STOP, n_items):,}, is {100 * min(STOP, n_items) / n_items:.0f} percent of the "
+            "catalogue"
+        )
     table = Table.beside("table5", beside_averaged(run.published()), ours)
     return Result(
         (table,),
         notes=(
-            _ADAPTIVE,
-            "`smooth` is fitted to the fixed samples of 500, `adaptive smooth` to the adaptive "
-            "ones, both the same as the paper's estimators have. " + _against(ours, columns),
+            f"Adaptive samples begin with {START}, which the paper does not print, and double to "
+            f"{STOP:,} at most; `adaptive mle` is {STEPS_ADAPTIVE} steps of EM. By model, samples "
+            f"grow to {'; '.join(grew)}.",
+            f"`smooth` is fitted to the fixed samples of {larger('ml-1m')}, `adaptive smooth` to "
+            "the adaptive ones, both the same as the paper's estimators have. "
+            + _against(ours, columns),
         ),
     )
-
-
-_ADAPTIVE = (
-    "Adaptive samples begin with 100, which the paper does not print, and double to 3,200 at most; "
-    "`adaptive mle` is 50 steps of EM. On ml-1m that is nearly the whole catalogue, but few users "
-    "get there: with training items in the ranking, targets seldom lead."
-)
 
 
 def _mean_errors(ours: Numbers, name: str) -> FloatArray:
     return np.array([one.value for key, one in ours.items() if key[-1] == name])
 
 
-def _gain(ours: Numbers, suffix: str) -> str:
-    """What the averaged prior gains, in a sentence."""
-    parts = []
-    for plain in ("bv-mes", "bv-mle", "mn-mes", "mn-mle"):
-        own, averaged = _mean_errors(ours, plain), _mean_errors(ours, plain + suffix)
-        parts.append(f"`{plain}` {own.mean():.1f} and {averaged.mean():.1f}")
+def _gain(ours: Numbers) -> str:
+    """What the averaged prior gains, in words."""
+    priors = {name: float(_mean_errors(ours, name).mean()) for name in PRIORS}
+    own = {name: float(_mean_errors(ours, name).mean()) for name in LEARNT}
+    averaged = {name: float(_mean_errors(ours, name + ALL).mean()) for name in LEARNT}
+    better = [name for name, error in own.items() if error < min(priors.values())]
+    parts = [f"`{name}` {own[name]:.1f} and {averaged[name]:.1f}" for name in LEARNT]
     return (
-        "In the mean over our rows, with the own and with the averaged prior, in percent: "
-        f"{', '.join(parts)}."
+        "An averaged prior is free of the noise of one sample's `mes` or `mle`, and who has one "
+        "sample cannot have it. Mean errors over our rows with the own and with the averaged "
+        f"prior, percent: {', '.join(parts)}; the priors themselves: {words.numbered(priors, 1)}. "
+        f"With the own prior, {words.share(len(better), len(own), 'estimators')} err less in the "
+        "mean than the better of the two."
     )
 
 
@@ -157,6 +197,7 @@ def _against(ours: Numbers, names: list[str] | tuple[str, ...]) -> str:
 def _users(run: Run, metric: str) -> Result:
     """Tables 8 and 9."""
     ours: Numbers = {}
+    at_hand = run.at_hand()
     for dataset in run.at_hand():
         for model, ranks in exact_ranks(run, dataset).items():
             truth, key = exact(ranks), (dataset, model)
@@ -176,14 +217,20 @@ def _users(run: Run, metric: str) -> Result:
     return Result(
         (Table.beside(run.experiment.name, beside_averaged(run.published()), ours),),
         notes=(
-            "Item samples say something of every user, by a part of the items; samples of users "
-            "say everything of some. ml-1m has 6,040 users and citeulike 5,551: there is no sample "
-            "of 10,000, and one of 5,000 is nearly all of them, which is why it errs so little.",
-            "Sizes are not costs: 1,000 users of ml-1m ranked among all items cost as much as all "
-            "users with samples of 600.",
+            "Item samples say something about every user, by a part of the items; samples of users "
+            f"say everything about some. {_sizes(at_hand)}: a sample of nearly all of them errs "
+            "little for that alone, and there is none of more.",
+            f"Sizes are not costs: {USERS[0]:,} users ranked among all items cost as much as all "
+            f"users with samples of {_equal_cost(at_hand)}.",
             *_displaced(run),
         ),
     )
+
+
+def _equal_cost(datasets: list[str]) -> str:
+    """The sizes of item samples of all users that cost as much as the smallest user sample."""
+    sizes = [f"{USERS[0] * NAMED[d].n_items / NAMED[d].n_users:,.0f} items ({d})" for d in datasets]
+    return words.listed(sizes)
 
 
 def _displaced(run: Run) -> list[str]:
@@ -198,7 +245,24 @@ def _displaced(run: Run) -> list[str]:
 
 
 def sampled_users(run: Run, what: str, ranks: GlobalRanks, n_users: int) -> FloatArray:
-    """Exact metrics of users drawn without replacement, (repeats, n_metrics)."""
+    """Draw users without replacement and compute their exact metrics.
+
+    Parameters
+    ----------
+    run
+        The run; it keeps finished repeats.
+    what
+        Name of the repeats, as for `Run.repeated`.
+    ranks
+        Exact ranks of a model.
+    n_users
+        Number of users per draw.
+
+    Returns
+    -------
+    ndarray
+        Shape (repeats, n_metrics).
+    """
     gain = np.stack(
         [metric.gain(np.arange(1, TOP + 1), TOP) for metric in metrics_module.parse(METRICS)]
     )

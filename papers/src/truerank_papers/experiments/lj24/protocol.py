@@ -40,7 +40,18 @@ def _ranks(run: Run, *, leave_out: bool) -> Iterator[tuple[str, str, GlobalRanks
 
 
 def left_out(run: Run) -> Table:
-    """Errors of `mle` and `smooth` with training items left out, n = 100."""
+    """Measure the errors of `mle` and `smooth` with training items left out, n = 100.
+
+    Parameters
+    ----------
+    run
+        The run.
+
+    Returns
+    -------
+    Table
+        Errors by dataset, model and estimator, in percent.
+    """
     names, repeats = ("mle", "smooth"), min(run.repeats(), REPEATS)
     ours: Numbers = {}
     for dataset, model, ranks in _ranks(run, leave_out=True):
@@ -66,7 +77,18 @@ def left_out(run: Run) -> Table:
 
 
 def coverage(run: Run) -> Table:
-    """How often intervals by `smooth` hold the exact value, in both rankings, n = 100."""
+    """Count how often intervals by `smooth` hold the exact value, n = 100.
+
+    Parameters
+    ----------
+    run
+        The run.
+
+    Returns
+    -------
+    Table
+        Percentages by ranking (training items in it or left out), dataset, model and metric.
+    """
     repeats = min(run.repeats(), REPEATS)
     ours: Numbers = {}
     for ranking, leave_out in (("all items", False), ("training items left out", True)):
