@@ -216,7 +216,7 @@ class Plan(Result, Sequence[Planned]):
 
         Examples
         --------
-        >>> tr.plan(500, 200, "recall@50", 0.2, designs="exact").advice()
+        >>> tr.plan(500, 200, "recall@50", 0.2, designs="exact", fewer_users=False).advice()
         'For recall@50 within 20 %: Exact(), about 500 scored pairs per user.'
         """
         goal = f"For {self.metric} within {percent(self.error)}"

@@ -268,6 +268,14 @@ class Translation(Result):
         -------
         list of str
             One sentence per cut-off; recall speaks for others of the same.
+
+        Examples
+        --------
+        >>> found = tr.translate(
+        ...     {"hr@10": "0.62"}, "recall@100", n_items=1000, num_negatives=99, replacement=False
+        ... )
+        >>> len(found.sentences)
+        1
         """
         by_cut: dict[str, str] = {}
         for metric in dict.fromkeys(mapped.metric for mapped in self.mapped):
