@@ -66,18 +66,20 @@ class Design(ABC):
         'without'
         """
 
-    def pairs(self, n_items: float) -> float | None:
-        """The (user, item) pairs per target that this design asks of the scorer, at most.
+    def pairs(self, n_items: float, targets: float = 1.0) -> float | None:
+        """The (user, item) pairs per user that this design asks of the scorer, at most.
 
         Parameters
         ----------
         n_items : float
             Candidates per target, in the mean, the target included.
+        targets : float, default 1
+            Targets per user, in the mean.
 
         Returns
         -------
         float or None
-            Pairs in the mean over users, the target's own score included; None where it depends
+            Pairs in the mean over users, the targets' own scores included; None where it depends
             on the model.
 
         Examples

@@ -70,8 +70,8 @@ class Frozen(Design):
     def scheme(self, catalogue: int) -> Scheme:
         return Scheme(self.negatives.replacement)
 
-    def pairs(self, n_items: float) -> float:
-        return 1.0 + int(self.negatives.start[-1]) / max(self.negatives.n_rows, 1)
+    def pairs(self, n_items: float, targets: float = 1.0) -> float:
+        return (1.0 + int(self.negatives.start[-1]) / max(self.negatives.n_rows, 1)) * targets
 
     def to_dict(self) -> dict[str, Any]:
         found = super().to_dict()
