@@ -7,6 +7,8 @@ from abc import ABC, abstractmethod
 from dataclasses import Field, dataclass, fields
 from typing import Any, ClassVar
 
+import numpy as np
+
 from truerank import _checks
 from truerank.designs.draws import Draw
 from truerank.errors import InputError
@@ -39,6 +41,9 @@ class Design(ABC):
     stratified: bool = False
 
     def __post_init__(self) -> None:
+        for field in fields(self):  # plain numbers: they print and go to JSON
+            if isinstance(value := getattr(self, field.name), np.generic):
+                object.__setattr__(self, field.name, value.item())
         if self.users is not None:
             _checks.integer(self.users, "users", low=1)
         if not isinstance(self.stratified, bool):
