@@ -57,7 +57,7 @@ class Estimate:
     Examples
     --------
     >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9] * 50, n_items=500, num_negatives=19)
-    >>> found = tr.estimate(counts, "recall@50")["recall@50"]
+    >>> found = tr.estimate(counts, "recall@100")["recall@100"]
     >>> found.low < found.value < found.high < found.naive
     True
     """
@@ -80,8 +80,8 @@ class Estimate:
         Examples
         --------
         >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9] * 50, n_items=500, num_negatives=19)
-        >>> found = tr.estimate(counts, "recall@50")["recall@50"]
-        >>> 0 < found.low < found.value
+        >>> found = tr.estimate(counts, "recall@100")["recall@100"]
+        >>> 0.0 <= found.low < found.value
         True
         """
         return None if self._interval is None else self._interval.low
@@ -98,8 +98,8 @@ class Estimate:
         Examples
         --------
         >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9] * 50, n_items=500, num_negatives=19)
-        >>> found = tr.estimate(counts, "recall@50")["recall@50"]
-        >>> found.value < found.high < 1
+        >>> found = tr.estimate(counts, "recall@100")["recall@100"]
+        >>> found.value < found.high <= 1.0
         True
         """
         return None if self._interval is None else self._interval.high
@@ -116,8 +116,8 @@ class Estimate:
         Examples
         --------
         >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9] * 50, n_items=500, num_negatives=19)
-        >>> found = tr.estimate(counts, "recall@50")["recall@50"]
-        >>> 0 < found.std_error < 0.1
+        >>> found = tr.estimate(counts, "recall@100")["recall@100"]
+        >>> 0.0 < found.std_error < 0.1
         True
         """
         return None if self._interval is None else self._interval.std_error
@@ -134,7 +134,7 @@ class Estimate:
         Examples
         --------
         >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9] * 50, n_items=500, num_negatives=19)
-        >>> found = tr.estimate(counts, "recall@50")["recall@50"]
+        >>> found = tr.estimate(counts, "recall@100")["recall@100"]
         >>> found.total_error >= found.std_error
         True
         """
@@ -153,8 +153,8 @@ class Estimate:
         Examples
         --------
         >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9] * 50, n_items=500, num_negatives=19)
-        >>> found = tr.estimate(counts, "recall@50")["recall@50"]
-        >>> found.resolvable in (True, False)
+        >>> found = tr.estimate(counts, "recall@100")["recall@100"]
+        >>> found.resolvable
         True
         """
         return None if self._interval is None else self._interval.resolvable
@@ -171,8 +171,8 @@ class Estimate:
         Examples
         --------
         >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9] * 50, n_items=500, num_negatives=19)
-        >>> found = tr.estimate(counts, "recall@50")["recall@50"]
-        >>> (found.verdict is None) == found.resolvable
+        >>> found = tr.estimate(counts, "recall@100")["recall@100"]
+        >>> found.verdict is None
         True
         """
         return None if self._intervals is None else self._intervals.verdict([self])
@@ -275,10 +275,9 @@ class Estimates(Result, Mapping[str, Estimate]):
 
         Examples
         --------
-        >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9] * 50, n_items=500, num_negatives=19)
-        >>> est = tr.estimate(counts, "recall@50")
-        >>> est.distribution.cdf([500]).round(6).tolist()
-        [1.0]
+        >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+        >>> tr.estimate(counts).distribution.cdf([1, 2, 10]).tolist()
+        [0.25, 0.5, 1.0]
         """
         return self.fit.distribution
 
@@ -293,10 +292,9 @@ class Estimates(Result, Mapping[str, Estimate]):
 
         Examples
         --------
-        >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9] * 50, n_items=500, num_negatives=19)
-        >>> est = tr.estimate(counts, "recall@50")
-        >>> est.posterior.n_users
-        200.0
+        >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+        >>> tr.estimate(counts, estimator="mle").posterior is None
+        True
         """
         return self.fit.posterior
 
@@ -311,9 +309,8 @@ class Estimates(Result, Mapping[str, Estimate]):
 
         Examples
         --------
-        >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9] * 50, n_items=500, num_negatives=19)
-        >>> est = tr.estimate(counts, "recall@50")
-        >>> est.converged
+        >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+        >>> tr.estimate(counts, estimator="naive").converged is None
         True
         """
         return self.fit.converged
@@ -329,9 +326,8 @@ class Estimates(Result, Mapping[str, Estimate]):
 
         Examples
         --------
-        >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9] * 50, n_items=500, num_negatives=19)
-        >>> est = tr.estimate(counts, "recall@50")
-        >>> est.n_iter > 0
+        >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+        >>> tr.estimate(counts, estimator="naive").n_iter is None
         True
         """
         return self.fit.n_iter
@@ -347,10 +343,9 @@ class Estimates(Result, Mapping[str, Estimate]):
 
         Examples
         --------
-        >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9] * 50, n_items=500, num_negatives=19)
-        >>> est = tr.estimate(counts, "recall@50")
-        >>> list(est.details)
-        ['log_evidence']
+        >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+        >>> dict(tr.estimate(counts, estimator="naive").details)
+        {}
         """
         return self.fit.details
 
@@ -365,10 +360,9 @@ class Estimates(Result, Mapping[str, Estimate]):
 
         Examples
         --------
-        >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9] * 50, n_items=500, num_negatives=19)
-        >>> est = tr.estimate(counts, "recall@50")
-        >>> est.fitted.law.negatives.shape
-        (1,)
+        >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+        >>> [metric.key for metric in tr.estimate(counts, "recall@5").fitted.metrics]
+        ['recall@5']
         """
         return None if self._later is None else self._later.fitted
 

@@ -272,10 +272,10 @@ class Translation(Result):
         Examples
         --------
         >>> found = tr.translate(
-        ...     {"hr@10": "0.62"}, "recall@100", n_items=1000, num_negatives=99, replacement=False
+        ...     {"hr@10": "0.62"}, n_items=1000, num_negatives=99, replacement=False
         ... )
-        >>> len(found.sentences)
-        1
+        >>> found.sentences[0][:50]
+        'Sampled recall@10 is about global recall@96 (bound'
         """
         by_cut: dict[str, str] = {}
         for metric in dict.fromkeys(mapped.metric for mapped in self.mapped):
