@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import truerank as tr
+from truerank.inference.comparing.compare import compare_all
 
 DESIGN = ("--n-items", 3706, "--sample-size", 100)
 
@@ -35,7 +36,8 @@ def models(here: Path) -> dict[str, pd.DataFrame]:
 def test_the_answer_of_the_library(run: Any, models: dict[str, pd.DataFrame]) -> None:
     files = ("ease.csv", "als.csv", "knn.csv")
     content = json.loads(run("compare", *files, *DESIGN, "-m", "recall@50,ndcg@10", "--json").out)
-    want = tr.compare(models, "recall@50", n_items=3706, sample_size=100)
+    asked = ["recall@50", "ndcg@10"]
+    want, _ = compare_all(models, asked, n_items=3706, sample_size=100)
     first, second = content["comparisons"]
     assert (first["metric"], second["metric"]) == ("recall@50", "ndcg@10")
     assert first["verdict"] == want.verdict
@@ -45,11 +47,14 @@ def test_the_answer_of_the_library(run: Any, models: dict[str, pd.DataFrame]) ->
         one.p_holm for one in want.differences
     ]
     assert len(first["differences"][0]["tests"]) == 3
-    assert json.loads(run("compare", "all.parquet", "-m", "recall@50", "--json").out) == {
-        "comparisons": [first]
-    }
-    rows = list(csv.DictReader(io.StringIO(run("compare", "all.parquet", "--csv").out)))
-    assert [float(row["value"]) for row in rows] == [one["value"] for one in second["differences"]]
+    alone = tr.compare(models, "recall@50", n_items=3706, sample_size=100)
+    assert alone["ease", "als"].value == pytest.approx(want["ease", "als"].value, rel=1e-3)
+    both = ("-m", "recall@50", "-m", "ndcg@10")
+    assert json.loads(run("compare", "all.parquet", *both, "--json").out) == content
+    rows = list(csv.DictReader(io.StringIO(run("compare", "all.parquet", *both, "--csv").out)))
+    every = [*first["differences"], *second["differences"]]
+    assert [float(row["value"]) for row in rows] == [one["value"] for one in every]
+    assert "tests" not in rows[0]
 
 
 def test_text_says_the_verdict_first(run: Any, models: Any) -> None:
@@ -60,7 +65,7 @@ def test_text_says_the_verdict_first(run: Any, models: Any) -> None:
     assert any(line.split()[:3] == ["ease", "-", "als"] for line in lines)
     assert "Wilcoxon" in found.out
     assert max(map(len, lines)) <= 80
-    counts = run("compare", "ease.parquet", "als.parquet", "knn.parquet", "--target", "population")
+    counts = run("compare", "ease.parquet", "als.parquet", "knn.parquet", "--scope", "population")
     assert "Unpaired: counts do not say which rank is whose." in counts.out
     assert max(map(len, counts.out.splitlines())) <= 80
     only = run("compare", "all.parquet", "--baseline", "knn", "-m", "recall@50", "--unpaired")

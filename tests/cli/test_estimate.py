@@ -18,7 +18,8 @@ import truerank as tr
 from truerank.cli._output import decimals
 from truerank.cli.estimate import HELP
 from truerank.errors import ConvergenceWarning
-from truerank.inference import estimates
+from truerank.inference import columns, estimates, verdicts
+from truerank.inference.planning.remedies import remedies
 
 SURE = ("--n-items", 3706, "--sample-size", 100)
 DESIGN = (*SURE, "--confidence", 0)  # quick: most tests are not about intervals
@@ -101,10 +102,11 @@ def test_values_out_of_range_are_marked_and_explained(run: Any, ranks: np.ndarra
     ].out_of_range
     plain = run("estimate", "ranks.csv", *DESIGN, *loose)
     assert table(plain.out)["recall@1"][1].endswith("!")
-    assert "! outside the metric's range" in plain.out
+    told = " ".join(plain.out.split())
+    assert f"{verdicts.OUT_OF_RANGE} (--clip pulls values back)" in told
     clipped = run("estimate", "ranks.csv", *DESIGN, *loose, "--clip")
     assert 0.0 <= float(table(clipped.out)["recall@1"][1].removesuffix("!")) <= 1.0
-    assert "! was outside the metric's range and is clipped" in clipped.out
+    assert f"{verdicts.OUT_OF_RANGE}; pulled back into it" in " ".join(clipped.out.split())
     assert "!" not in run("estimate", "ranks.csv", *DESIGN).out
 
 
@@ -152,20 +154,55 @@ def test_intervals_stand_behind_the_values(run: Any, ranks: np.ndarray) -> None:
     assert "not resolved" not in bare
 
 
-def test_what_is_not_resolved_is_said_with_what_would_resolve_it(
-    run: Any, ranks: np.ndarray
-) -> None:
-    plain = run("estimate", "ranks.csv", *SURE, "-m", "recall@1")
-    said = " ".join(plain.out.split())
-    expected = tr.estimate(counts_of(ranks), "recall@1")
+def test_what_is_not_resolved_is_said_in_every_format(run: Any, ranks: np.ndarray) -> None:
+    asked = ("estimate", "ranks.csv", *SURE, "-m", "recall@1,ndcg@1,auc")
+    said = " ".join(run(*asked).out.split())
+    expected = tr.estimate(counts_of(ranks), ["recall@1", "ndcg@1", "auc"])
     assert not expected["recall@1"].resolvable
-    assert "? not resolved: " in said
-    assert said.endswith(expected.verdict("recall@1"))
-    assert "recall@1: not resolved by 99 negatives out of 3,706 items; recall@" in said
-    rows = json.loads(run("estimate", "ranks.csv", *SURE, "-m", "recall@1", "--json").out)
-    assert rows["results"][0]["resolvable"] is False
-    other = run("estimate", "ranks.csv", *SURE, "-m", "recall@1", "-e", "bv").out
-    assert "sample adaptively" not in other
+    assert verdicts.LEGEND in said
+    assert said.endswith(expected.verdict())
+    assert "recall@1 and ndcg@1 are not resolved: 99 negatives out of 3,706 items" in said
+    content = json.loads(run(*asked, "--json").out)
+    assert "plans" not in content
+    rows = rows_of(run(*asked, "--csv").out)
+    for key, in_json, in_csv in zip(expected, content["results"], rows, strict=True):
+        assert in_json["resolvable"] is expected[key].resolvable
+        assert in_json["verdict"] == expected[key].verdict
+        assert in_csv["verdict"] == (expected[key].verdict or "")
+    other = run("estimate", "ranks.csv", *SURE, "-m", "recall@1", "-e", "bv(gamma=1)").out
+    assert " ".join(other.split()).endswith(
+        "Use the estimator smooth, more negatives, or adaptive sampling."
+    )
+
+
+def test_text_takes_no_longer_than_json(
+    run: Any, ranks: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Drawing fits nothing and plans nothing: as many fits for every format, one per model."""
+    fits = []
+    fit = tr.estimators.Smooth.fit
+
+    def counted(self: Any, *given: Any, **options: Any) -> Any:
+        fits.append(1)
+        return fit(self, *given, **options)
+
+    monkeypatch.setattr(tr.estimators.Smooth, "fit", counted)
+    for form in ([], ["--json"], ["--csv"]):
+        fits.clear()
+        assert run("estimate", "ranks.csv", *SURE, *form).code == 0
+        assert len(fits) == 1
+
+
+def test_plans_are_simulated_where_they_are_asked_for(run: Any, ranks: np.ndarray) -> None:
+    asked = ("estimate", "ranks.csv", *SURE, "-m", "recall@10,auc", "--plan")
+    est = tr.estimate(counts_of(ranks), ["recall@10", "auc"])
+    (plan,) = remedies(est).values()
+    assert " ".join(run(*asked).out.split()).endswith(plan.advice())
+    assert plan.advice().startswith("For recall@10 within 5 %: Adaptive(budget=")
+    content = json.loads(run(*asked, "--json").out)
+    assert content["plans"] == [plan.to_dict()]
+    assert [row["plan"] for row in content["results"]] == [plan.advice(), None]
+    assert [row["plan"] for row in rows_of(run(*asked, "--csv").out)] == [plan.advice(), ""]
 
 
 def test_the_population_has_wider_intervals(run: Any, ranks: np.ndarray) -> None:
@@ -174,9 +211,10 @@ def test_the_population_has_wider_intervals(run: Any, ranks: np.ndarray) -> None
         (row,) = json.loads(text)["results"]
         return float(row["high"] - row["low"])
 
-    assert width("--target", "population") > width()
+    assert width("--scope", "population") > width()
     assert width("--confidence", "0.5") < width()
-    assert "unknown target 'all'" in run("estimate", "ranks.csv", *SURE, "--target", "all").err
+    unknown = run("estimate", "ranks.csv", *SURE, "--scope", "populaton").err
+    assert "unknown --scope 'populaton'; did you mean 'population'?" in unknown
     assert "confidence is 2.0" in run("estimate", "ranks.csv", *SURE, "--confidence", 2).err
 
 
@@ -210,9 +248,10 @@ def test_csv_is_long_form(run: Any, ranks: np.ndarray) -> None:
     out = run("estimate", "ranks.csv", *SURE, "-e", "mapped,mle", "-m", "recall@10,ap", "--csv")
     rows = rows_of(out.out)
     assert list(rows[0]) == [
-        "metric", "estimator", "value", "naive", "out_of_range", "low", "high", "std_error",
-        "total_error", "resolvable",
+        "metric", "estimator", "naive", "value", "low", "high", "std_error", "total_error",
+        "out_of_range", "resolvable", "verdict",
     ]  # fmt: skip
+    assert list(rows[0])[2:] == [column.name for column in columns.COLUMNS]
     assert float(rows[1]["low"]) < float(rows[1]["value"]) < float(rows[1]["high"])
     assert rows[2]["low"] == rows[2]["resolvable"] == ""
     assert [(row["metric"], row["estimator"]) for row in rows] == [
@@ -277,14 +316,14 @@ def test_warnings_of_others_are_not_hidden(
 # -- options --------------------------------------------------------------------------------
 
 
-def test_metrics_in_one_option_and_cut_offs_by_k(run: Any, ranks: np.ndarray) -> None:
+def test_metrics_in_one_option(run: Any, ranks: np.ndarray) -> None:
     def metrics(*options: object) -> list[str]:
         out = run("estimate", "ranks.csv", *DESIGN, *options, "--csv").out
         return [row["metric"] for row in rows_of(out)]
 
     assert metrics("-m", "recall@1,5, ndcg@10,auc") == ["recall@1", "recall@5", "ndcg@10", "auc"]
-    assert metrics("-m", "mrr", "-m", "hr@3", "-k", "5,20") == ["ap@5", "ap@20", "recall@3"]
-    assert metrics("-k", "7") == ["recall@7", "ndcg@7", "ap", "auc"]
+    assert metrics("-m", "mrr@5,20", "-m", "hr@3") == ["ap@5", "ap@20", "recall@3"]
+    assert metrics() == ["recall@10", "ndcg@10", "ap", "auc"]
 
 
 def test_estimators_in_one_option_and_none_twice(run: Any, ranks: np.ndarray) -> None:
@@ -523,14 +562,14 @@ BAD_OPTIONS = {
     "estimator option": ("{} -e bv(gama=1)", "did you mean 'gamma'?"),
     "metric": ("{} -m recal@10", "unknown metric 'recal'; did you mean 'recall'?"),
     "k below 1": ("{} -m recall@0", "k of recall is 0"),
-    "k not a number": ("{} -k ten", "--k is 'ten'"),
+    "k not a number": ("{} -m recall@ten", "k is 'ten'"),
     "k above the pool": ("{} -m recall@3707", "the largest pool has 3706 items"),
     "undefined": ("{} -e mapped -m ndcg@10", "'mapped' is not defined for ndcg@10"),
     "off the ladder": ("{} --ladder 50,200", "sample_size"),
     "falling ladder": ("{} --ladder 200,100", "its sizes must increase"),
     "hits without a ladder": ("{} --hits 2", "no meaning without a ladder"),
-    "support": ("{} --support some", "support is 'some'"),
-    "plug-in": ("{} --plug-in some", "plug_in is 'some'"),
+    "support": ("{} --support ful", "unknown --support 'ful'; did you mean 'full'?"),
+    "plug-in": ("{} --plug-in some", "unknown --plug-in 'some' (known: plain, posterior)"),
     "columns": ("{} --columns rank", "--columns is 'rank'; write it as ours=yours"),
     "unknown column": ("{} --columns place=rank", "'place'"),
     "no folder": ("{} -o nowhere/metrics.json", "the folder nowhere does not exist"),
@@ -635,7 +674,7 @@ def test_every_example_of_the_help_runs(run: Any, here: Path, ranks: np.ndarray)
     )
     write(here / "adaptive.csv", "rank,sample_size\n4,100\n2,200\n1,400\n")
     examples = re.findall(r"^truerank (.*)$", HELP.replace("\\\n", ""), re.MULTILINE)
-    assert len(examples) >= 4
+    assert len(examples) >= 5
     for example in examples:
         words = shlex.split(example.partition(">")[0])
         result = run(*words)

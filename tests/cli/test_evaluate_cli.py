@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -56,20 +57,23 @@ FACTORS = ("--user-factors", "U.npy", "--item-factors", "V.npy")
     ids=["factors", "scores", "scorer"],
 )
 def test_every_kind_of_model(folder, model):
-    done = run(folder, "evaluate", *model, *DATA, "--mode", "exact", "-m", "recall@5", "--json")
+    done = run(folder, "evaluate", *model, *DATA, "--design", "exact", "-m", "recall@5", "--json")
     assert done.returncode == 0, done.stderr
     content = json.loads(done.stdout)
     # Ranks are 1 to 10, twelve users each.
     assert content["results"][0]["value"] == pytest.approx(0.5)
-    assert content["protocol"]["mode"] == "exact"
-    assert content["cost"]["pairs_per_user"] == 297
+    assert content["protocol"]["design"]["name"] == "exact"
+    # All that a matrix computes, or all pairs asked of a function.
+    assert content["cost"] == 120 * (298 if "--scorer" in model else 300)
+    assert content["pairs_per_user"] == content["cost"] / 120
 
 
 def test_text_says_why_and_what_it_cost(folder):
     done = run(folder, "evaluate", *FACTORS, *DATA)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("exact: ranking all items takes about a second")
-    assert "pairs scored" in done.stdout
+    assert done.stdout.startswith("Exact(): ranking all items takes less than a second")
+    assert re.search(r"metric +exact\n", done.stdout)
+    assert "36,000 pairs scored (300.0 per user)" in done.stdout
 
 
 def test_a_budget_and_a_design(folder):
@@ -77,17 +81,22 @@ def test_a_budget_and_a_design(folder):
     done = run(folder, *asked, "--budget", "60")
     assert done.returncode == 0, done.stderr
     content = json.loads(done.stdout)
-    assert content["protocol"]["mode"] == "adaptive"
-    assert 55 < content["cost"]["pairs_per_user"] <= 60
-    design = ("--mode", "adaptive", "--design", "lj24", "--start", "20", "--stop", "0.3")
-    content = json.loads(run(folder, *asked, *design).stdout)
+    assert content["protocol"]["design"]["name"] == "adaptive"
+    assert content["protocol"]["design"]["budget"] == 60
+    assert 55 < content["pairs_per_user"] <= 60
+    content = json.loads(run(folder, *asked, "--design", "lj24(start=20, stop=0.3)").stdout)
     assert content["protocol"]["sample_sizes"] == [20, 40, 80, 90]
-    assert content["protocol"]["budget"] is None
+    assert content["protocol"]["design"]["budget"] is None
+    # As loose options and in one word: the same design.
+    loose = json.loads(run(folder, *asked, "--design", "adaptive", "--budget", "40").stdout)
+    whole = json.loads(run(folder, *asked, "--design", "adaptive(budget=40)").stdout)
+    assert loose["protocol"] == whole["protocol"]
+    assert loose["results"] == whole["results"]
 
 
 def test_counts_are_saved_and_read_again(folder):
     done = run(
-        folder, "evaluate", *FACTORS, *DATA, "--mode", "fixed", "--num-negatives", "30",
+        folder, "evaluate", *FACTORS, *DATA, "--num-negatives", "30",
         "--save-counts", "counts.parquet", "-m", "recall@10", "--json",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -106,19 +115,22 @@ def test_negatives_of_a_file(folder):
     done = run(folder, "evaluate", *FACTORS, *DATA[:2], "--negatives", "test.negative", "--json")
     assert done.returncode == 0, done.stderr
     protocol = json.loads(done.stdout)["protocol"]
-    assert protocol["reason"] == "fixed: the negatives are frozen"
+    assert protocol["design"]["name"] == "frozen"
+    assert protocol["design"]["negatives"] == "test.negative"
     assert set(protocol["sample_sizes"]) <= {10, 11}
 
 
 def test_a_cached_scorer_is_not_asked_twice(folder):
     model = ("--scorer", "my_model:score", "--items", "items.parquet")
-    cache = ("--cache", "scored", "--name", "v1", "--mode", "fixed", "--num-negatives", "10")
+    cache = ("--cache", "scored", "--name", "v1", "--num-negatives", "10")
     first = run(folder, "evaluate", *model, *DATA, *cache, "--json")
     assert first.returncode == 0, first.stderr
     (folder / "my_model.py").write_text("def score(users, items):\n    raise RuntimeError\n")
     second = run(folder, "evaluate", *model, *DATA, *cache, "--json")
     assert second.returncode == 0, second.stderr
     assert json.loads(second.stdout)["results"] == json.loads(first.stdout)["results"]
+    assert json.loads(first.stdout)["cost"] == 120 * 11
+    assert json.loads(second.stdout)["cost"] == 0  # what is kept is not asked for
 
 
 @pytest.mark.parametrize(
@@ -132,8 +144,12 @@ def test_a_cached_scorer_is_not_asked_twice(folder):
         (("--scorer", "my_model", "--items", "items.parquet"), "module:function"),
         (("--scorer", "my_model:score"), "--items is missing"),
         (("--scorer", "no_such:f", "--items", "items.parquet"), "cannot import no_such"),
-        ((*FACTORS, "--mode", "magic"), "unknown sampler"),
-        ((*FACTORS, "--negatives", "own"), "neither per-user or shared-block nor a file"),
+        ((*FACTORS, "--design", "magic"), "unknown design 'magic'"),
+        ((*FACTORS, "--design", "adptive"), "did you mean 'adaptive'?"),
+        ((*FACTORS, "--design", "exact", "--budget", "50"), "--budget does not go with the design"),
+        ((*FACTORS, "--negatives", "own"), "--negatives is own, a file that does not exist"),
+        ((*FACTORS, "--stratified"), "users is not given"),
+        ((*FACTORS, "--budget", "0"), "budget is 0"),
         ((*FACTORS, "--users", "5000"), "users is 5000"),
         ((*FACTORS, "--save-counts", "x.csv"), "ending .parquet"),
         ((*FACTORS, "--cache", "x"), "--cache goes with --scorer"),

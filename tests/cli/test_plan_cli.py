@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shlex
 from typing import Any
 
 import numpy as np
@@ -21,22 +22,24 @@ def test_text_json_and_csv_say_the_same(run: Any) -> None:
     assert (text.code, text.err) == (0, "")
     lines = text.out.splitlines()
     assert max(map(len, lines)) <= 80
-    names = [line.split("  ")[0].strip() for line in lines]
+    table = lines[next(i for i, line in enumerate(lines) if line.split()[:1] == ["design"]) :]
+    names = [line.strip().split("  ")[0] for line in table]
     assert [name for name in names if plan.get(name)] == [one.name for one in plan]
     assert "10 to 15 % of the items, 6 to 9" in text.out
     rows = list(csv.DictReader(io.StringIO(run("plan", *ASK, "--csv").out)))
     assert [float(row["total_pairs"]) for row in rows] == [one.total_pairs for one in plan]
-    assert rows[-1]["arguments"] == "--mode exact"
-    assert f"truerank evaluate {rows[0]['arguments']}" in text.out
+    assert rows[-1]["design"] == "Exact()"
+    assert f"truerank evaluate --design {shlex.quote(rows[0]['design'])}" in text.out
+    assert plan.headline() in " ".join(text.out.split())
 
 
 def test_a_pilot_file_or_an_exponent(run: Any, ranks: np.ndarray) -> None:
-    ask = ("-m", "recall@100", "--error", 0.5, "--confidence", 0, "--json")
+    ask = ("-m", "recall@100", "--error", 0.5, "--confidence", 0.9, "--json")
     pilot = ("--like", "ranks.csv", "--n-items", 3706, "--sample-size", 100)
     found = json.loads(run("plan", *pilot, *ask).out)
     assert (found["n_users"], found["n_items"]) == (500, 3706)
     assert found["like"] == "a pilot of 500 users"
-    assert found["confidence"] is None
+    assert found["confidence"] == 0.9
     found = json.loads(run("plan", *ASK, "--like", "0.7", "--json").out)
     assert found["value"] == pytest.approx((5 / 60) ** 0.7)
 
@@ -47,6 +50,8 @@ def test_a_pilot_file_or_an_exponent(run: Any, ranks: np.ndarray) -> None:
         (("--like", "no.csv"), "--like is no.csv: neither a number nor a file"),
         (("--sample-size", 100), "--sample-size is about the pilot; give --like FILE"),
         (("--error", 0), "error is 0.0"),
+        (("--error", 1.5), "it is a share of the metric below 1"),
+        (("--scope", "everyone"), "unknown --scope 'everyone'"),
     ],
 )
 def test_what_cannot_be_planned(run: Any, here: Any, options: Any, message: str) -> None:

@@ -11,11 +11,12 @@ import resource
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 
 import truerank as tr
 from truerank import cli, progress
@@ -268,9 +269,55 @@ def test_shells_complete() -> None:
 
 
 def test_what_is_completed_is_what_there_is() -> None:
-    from truerank.cli._answers import ESTIMATORS
+    from truerank import _types
+    from truerank.cli import _answers, _protocol
 
-    assert set(ESTIMATORS) == set(tr.estimators.REGISTRY)
+    assert set(_answers.ESTIMATORS) == set(tr.estimators.REGISTRY)
+    assert get_args(_types.Scope) == _answers.SCOPES
+    assert get_args(_types.Ties) == _protocol.TIES
+
+
+def every_option() -> list[Any]:
+    command = typer.main.get_command(cli.app)
+    return [
+        (name, one)
+        for name, sub in command.commands.items()
+        if name in COMMANDS
+        for one in sub.params
+        if one.param_type_name == "option" and one.name != "help"
+    ]
+
+
+# What DESIGN.md ("Words") asks to be written otherwise.
+ODD = re.compile(r"[Uu]nsaid|unless said|\bkin\b|(pairs|items|negatives|vector|row|value) an? \w+")
+
+
+def test_options_are_spelled_like_their_parameters_and_explained() -> None:
+    """No option has a second long spelling; each says what it does in a sentence."""
+    options = every_option()
+    assert len(options) > 80
+    for command, one in options:
+        spelling = f"--{one.name.replace('_', '-')}"
+        assert [text for text in one.opts if text.startswith("--")] == [spelling], command
+        assert one.help[-1] == ".", (command, spelling)
+        assert not ODD.search(one.help), (command, spelling)
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "value", "nearest"),
+    [
+        ("evaluate", "--ties", "midd", "mid"),
+        ("evaluate", "--engine", "sparc", "spark"),
+        ("compare", "--scope", "users", "these-users"),
+        ("plan", "--scope", "populace", "population"),
+    ],
+)
+def test_unknown_values_are_refused_with_the_nearest(
+    run: Any, files: Path, command: str, option: str, value: str, nearest: str
+) -> None:
+    found = run(command, *CASES[command], option, value)
+    assert (found.code, found.out) == (2, "")
+    assert f"unknown {option} {value!r}; did you mean {nearest!r}?" in found.err
 
 
 def test_a_reader_who_goes_away_is_told_nothing() -> None:
@@ -287,8 +334,8 @@ def test_a_reader_who_goes_away_is_told_nothing() -> None:
 
 
 def test_an_exact_evaluation_is_told_as_such(run: Any, files: Path) -> None:
-    found = run("evaluate", *CASES["evaluate"], "--mode", "exact")
+    found = run("evaluate", *CASES["evaluate"], "--design", "exact")
     assert re.search(r"metric +exact\n", found.out)
     assert "smooth" not in found.out
-    some = run("evaluate", *CASES["evaluate"], "--mode", "exact", "--users", 20)
+    some = run("evaluate", *CASES["evaluate"], "--design", "exact", "--users", 20)
     assert "smooth" in some.out  # for all users that is an estimate

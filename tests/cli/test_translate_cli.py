@@ -18,7 +18,7 @@ DESIGN = ("--n-items", 3706, "--sample-size", 100)
 
 
 def test_the_answer_of_the_library(run: Any) -> None:
-    options = ("-s", "hr@10=0.62", "-s", "ndcg@10=0.360", "-t", "recall@1,10", "-t", "auc")
+    options = ("-s", "hr@10=0.62", "-s", "ndcg@10=0.360", "-m", "recall@1,10", "-m", "auc")
     content = json.loads(run("translate", *options, *DESIGN, "--json").out)
     found = tr.translate(
         {"hr@10": "0.62", "ndcg@10": "0.360"}, "recall@1,10", n_items=3706, sample_size=100
@@ -35,7 +35,7 @@ def test_the_answer_of_the_library(run: Any) -> None:
 
 
 def test_text(run: Any) -> None:
-    options = ("--sampled", "hr@10=0.62,ndcg@10=0.36", "--target", "recall@10")
+    options = ("--sampled", "hr@10=0.62,ndcg@10=0.36", "--metrics", "recall@10")
     lines = run("translate", *options, *DESIGN).out.splitlines()
     assert lines[0] == "pool of 3,706 items · samples of 100, with replacement"
     assert [line.split() for line in lines if line.startswith(" ndcg@10")] == [
@@ -94,8 +94,8 @@ def test_decreasing_is_narrower(run: Any) -> None:
         ("-s hr@10=1", "write the decimals that were published"),
         ("-s hr@10=62", "it must be from 0 to 1, or in percent with the sign %"),
         ("-s hr@10=0.62,ndcg@10=0.70", "no distribution of global ranks fits"),
-        ("-s hr@10=0.62 -t recall@5000", "k is 5000 in recall@5000; the pool has 3706 items"),
-        ("-s hr@10=0.62 -t recal@5", "did you mean 'recall'?"),
+        ("-s hr@10=0.62 -m recall@5000", "k is 5000 in recall@5000; the pool has 3706 items"),
+        ("-s hr@10=0.62 -m recal@5", "did you mean 'recall'?"),
         ("-s hr@10=0.62 --num-negatives 99", "both are given"),
         ("-s hr@10=0.62 --confidence 1.5", "confidence is 1.5; it must be above 0 and at most 1"),
         ("-s hr@10=0.62 --json --csv", "--json and --csv are both given"),

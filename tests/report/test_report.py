@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import sys
@@ -12,13 +13,12 @@ import pandas as pd
 import pytest
 
 import truerank as tr
-from truerank.inference import curves
+from truerank.inference import columns, curves, verdicts
 from truerank.report import _card, _words
 from truerank.report._content import gather
 
 OPTIONS = {
     "metrics": None,
-    "k": None,
     "estimator": None,
     "confidence": None,
     "scope": None,
@@ -112,10 +112,41 @@ def test_unresolved_metrics_are_named() -> None:
     counts = tr.RankCounts.from_ranks(above + 1, n_items=20_000, sample_size=20, replacement=False)
     found = gather({"m": counts}, **{**OPTIONS, "metrics": ["recall@5", "auc"]})
     said = list(_words.details(found))
-    assert any(line.startswith("Not resolved: recall@5 of m.") for line in said)
-    assert "recall@5 of m on the whole catalogue is" in _words.verdict(found)
-    assert "The samples as they are say" in said[0]
-    assert _words.next_step(found) is not None
+    assert found.models[0].points.verdict("recall@5") in said
+    assert said[0].startswith("recall@5 is not resolved: 19 negatives out of 20,000 items are too")
+    verdict = _words.verdict(found)
+    assert verdict.startswith("recall@5 of m on the whole catalogue is ")
+    naive = found.models[0].points["recall@5"].naive
+    assert verdict.endswith(f"The sampled ranks as they are would say {naive:.4f}.")
+    assert "scored pairs per user" in _words.next_step(found)
+    page = tr.report.render({"m": counts}, metrics=["recall@5", "auc"])
+    assert html.escape(said[0], quote=False) in page
+    assert f'<p class="note">{verdicts.LEGEND}</p>' in page
+
+
+def test_the_table_has_the_columns_of_the_library(data, text, results) -> None:
+    assert [column["name"] for column in data["columns"]] == [one.name for one in columns.COLUMNS]
+    for name, heading in (("naive", "Naive"), ("value", "Corrected"), ("low", "95 % interval")):
+        assert f'<th scope="col" class="number">{heading}</th>' in text
+        shown = next(one for one in columns.SHOWN if one.name == name)
+        assert f'<td class="number {name}">' in text
+        assert shown.heading
+    point = data["models"][0]["points"]["auc"]
+    assert set(point) == {one.name for one in columns.COLUMNS}
+    # A K of its own has a fit of its own: close to the evaluation's, not the same.
+    assert point["total_error"] == pytest.approx(results["sharp"]["auc"].total_error, rel=0.2)
+
+
+def test_words() -> None:
+    """Those that DESIGN.md asks for, and none of those that it asks to be written otherwise."""
+    counts = {
+        name: tr.RankCounts.from_exact_ranks(ranks, n_items=300)
+        for name, ranks in {"a": np.arange(1, 201), "b": np.arange(50, 250)}.items()
+    }
+    page = tr.report.render(counts, metrics="recall@10").split("<script")[0]
+    assert "Possible ranks of each model (95 %, Holm-corrected)." in page
+    assert "Cumulative: share of users whose target ranks at or above R." in page
+    assert not re.search(r"negatives a user|to 5 %|called for|leave open|added up", page)
 
 
 def test_exact_ranks_need_no_next_step() -> None:
@@ -145,6 +176,8 @@ def test_names_are_escaped(text) -> None:
 
 def test_the_protocol_as_text_and_latex(content, results) -> None:
     rows = dict(_card.rows(content))
+    assert next(iter(rows)) == "Design"
+    assert rows["Design"].startswith("adaptive(budget=46, start=32, growth=1.5, hits=1, ")
     assert rows["Users (M)"] == "500"
     assert rows["Catalogue"] == "700 items"
     assert rows["Seed"] == "3"
@@ -158,7 +191,7 @@ def test_the_protocol_as_text_and_latex(content, results) -> None:
     latex = _card.as_latex([("a_b & c", "5 % … {x}")])
     assert r"a\_b \& c & 5 \% \ldots{} \{x\} \\" in latex
     unknown = gather({"m": results["lost"].counts}, **OPTIONS)
-    assert dict(_card.rows(unknown))["Seed"] == _card.NOT_SAID
+    assert dict(_card.rows(unknown))["Seed"] == _card.NOT_RECORDED
 
 
 def test_the_card_of_saved_counts_and_of_frozen_negatives(results, tmp_path) -> None:
@@ -168,7 +201,7 @@ def test_the_card_of_saved_counts_and_of_frozen_negatives(results, tmp_path) -> 
     assert found.models[0].counts == results["lost"].counts
 
 
-def test_options_are_those_of_the_results_unless_said(results) -> None:
+def test_options_are_those_of_the_results_unless_stated(results) -> None:
     one = results["sharp"].estimates.again("ndcg@5", confidence=0.8)
     found = gather({"m": one}, **OPTIONS)
     assert [metric.key for metric in found.metrics] == ["ndcg@5"]

@@ -86,7 +86,7 @@ class Protocol:
         values = {name: getattr(self, name) for name in _FIELDS}
         if not self.stratified:
             del values["stratified"]  # a flag that is not given says nothing
-        said = {name: value for name, value in values.items() if value is not None}
+        said = {name: _whole(value) for name, value in values.items() if value is not None}
         sizes = {"num_negatives", "sample_size"} & said.keys()
         text = self.design or ("frozen" if self.negatives else "fixed" if sizes else "auto")
         name, options = read_call(text, "--design", "fixed(num_negatives=99)")
@@ -101,3 +101,8 @@ class Protocol:
                 f"such option (it has {', '.join(designs.fields_of(name))})"
             )
         return designs.from_dict({"name": name, **options, **said})
+
+
+def _whole(value: Any) -> Any:
+    """A whole number as such: designs print themselves as they were written."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value

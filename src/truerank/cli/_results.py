@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 NAIVE = "naive"
 EXACT = "exact"  # every item was ranked: naive is the truth, and estimators leave it alone
+_ROUNDING = 1e-12  # a standard error that is none
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,8 @@ def _rows(run: Run, metrics: Sequence[Metric], by: str | None) -> Iterator[dict[
     for metric in metrics:
         for name in run.estimates:
             found = run.get(name, metric)
-            row = columns.row(metric.key, name, found, naive=run.naive[metric].value)
+            known = {"naive": run.naive[metric].value, "out_of_range": False}
+            row = columns.row(metric.key, name, found, **known)
             if run.plans is not None:
                 plan = run.plans.get(metric.key)
                 row["plan"] = None if plan is None else plan.advice()
@@ -190,7 +192,8 @@ def _all_exact(runs: Sequence[Run]) -> bool:
     """Whether there is one number for each metric, whatever the estimator."""
     estimates = [one for run in runs for found in run.estimates.values() for one in found.values()]
     return all(bool(run.counts.is_exact.all()) for run in runs) and all(
-        math.isclose(one.value, one.naive) and not one.std_error for one in estimates
+        math.isclose(one.value, one.naive) and (one.std_error or 0.0) < _ROUNDING
+        for one in estimates
     )
 
 

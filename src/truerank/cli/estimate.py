@@ -20,7 +20,7 @@ truerank estimate ranks.csv --n-items 3706 --num-negatives 100 \\
     -e mle -e "bv(gamma=0.01)" -m recall@1,5,10 -m ndcg@10
 truerank estimate all.parquet --by model --json > metrics.json
 truerank estimate adaptive.csv --n-items 3706 --ladder 100,200,400
-truerank estimate ranks.csv --n-items 3706 --sample-size 100 -m recall@10 --plan
+truerank estimate ranks.csv --n-items 3706 --sample-size 100 --plan
 
 A ? behind a value says that the sample is too small to settle it; what to do stands below the \
 table, and --plan simulates how large a sample has to be.

@@ -18,7 +18,7 @@ HELP = """Global metrics of a model: exact where that is affordable, sampled whe
 \b
 truerank evaluate --user-factors U.npy --item-factors V.npy \\
     --test test.parquet --train train.parquet
-truerank evaluate --scores S.npy --test test.csv --design adaptive -m recall@10
+truerank evaluate --scores S.npy --test test.csv --design adaptive
 truerank evaluate --scorer my_module:score --items items.csv --test test.csv \\
     --cache scored/ --name my-model-v3 --budget 200
 truerank evaluate --engine spark --master yarn --test users/ \\

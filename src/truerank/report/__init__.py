@@ -36,8 +36,9 @@ def write(models: Any, path: Any, **options: Any) -> None:
     Examples
     --------
     >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+    >>> from pathlib import Path
     >>> tr.report.write({"EASE": tr.estimate(counts, "recall@5")}, "report.html")
-    >>> open("report.html", encoding="utf-8").read(15)
+    >>> Path("report.html").read_text(encoding="utf-8")[:15]
     '<!DOCTYPE html>'
     """
     if not str(path).lower().endswith((".html", ".htm")):

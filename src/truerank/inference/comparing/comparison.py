@@ -223,6 +223,15 @@ class Comparison(Result):
         -------
         str or None
             Its name; None if there is no such model.
+
+        Examples
+        --------
+        >>> ranks = {"A": [1, 2, 1, 5], "B": [9, 4, 1, 8]}
+        >>> counts = {
+        ...     name: tr.RankCounts.from_exact_ranks(one, n_items=10) for name, one in ranks.items()
+        ... }
+        >>> tr.compare(counts, "recall@3").best
+        'A'
         """
         leader = self.ranking[0].model
         beaten = [one for one in self.differences if leader in (one.model, one.other)]
@@ -262,6 +271,15 @@ class Comparison(Result):
         -------
         str
             Up to three sentences.
+
+        Examples
+        --------
+        >>> ranks = {"A": [1, 2, 1, 5], "B": [9, 4, 1, 8]}
+        >>> counts = {
+        ...     name: tr.RankCounts.from_exact_ranks(one, n_items=10) for name, one in ranks.items()
+        ... }
+        >>> tr.compare(counts, "recall@3").verdict
+        'A is better than B on recall@3: +0.5000 against B (95 % interval +0.5000 to +0.5000).'
         """
         if self.baseline is not None:
             return self._against_baseline()

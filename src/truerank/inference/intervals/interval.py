@@ -220,7 +220,7 @@ def interval_of(
     inside = worst <= value <= best
     if inside:
         low, high = max(low, worst), min(high, best)
-    return Interval(low, high, float(shown), float(total), bool(resolvable))
+    return Interval(float(low), float(high), float(shown), float(total), bool(resolvable))
 
 
 def normal_quantile(probability: float) -> float:

@@ -216,7 +216,8 @@ class Plan(Result, Sequence[Planned]):
 
         Examples
         --------
-        >>> tr.plan(500, 200, "recall@50", 0.2, designs="exact").advice()
+        >>> plan = tr.plan(500, 200, "recall@50", 0.2, designs="exact", fewer_users=False)
+        >>> plan.advice()
         'For recall@50 within 20 %: Exact(), about 500 scored pairs per user.'
         """
         goal = f"For {self.metric} within {percent(self.error)}"

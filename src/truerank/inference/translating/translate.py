@@ -93,7 +93,7 @@ def translate(
     ...     {"hr@10": "0.62"}, "recall@100", n_items=1000, num_negatives=99, replacement=False
     ... )
     >>> print(f"{found['recall@100'].low:.3f} to {found['recall@100'].high:.3f}")
-    0.370 to 0.853
+    0.290 to 1.000
     """
     protocol = _protocol(
         n_items, sample_size, num_negatives, replacement, n_users, confidence, decreasing

@@ -268,6 +268,14 @@ class Translation(Result):
         -------
         list of str
             One sentence per cut-off; recall speaks for others of the same.
+
+        Examples
+        --------
+        >>> found = tr.translate(
+        ...     {"hr@10": "0.62"}, n_items=1000, num_negatives=99, replacement=False
+        ... )
+        >>> found.sentences[0][:50]
+        'Sampled recall@10 is about global recall@96 (bound'
         """
         by_cut: dict[str, str] = {}
         for metric in dict.fromkeys(mapped.metric for mapped in self.mapped):
