@@ -72,7 +72,8 @@ class Asked:
         self, counts: tr.RankCounts, estimator: str | tr.estimators.Estimator
     ) -> FloatArray:
         """Ours, by the public call."""
-        estimates = tr.estimate(counts, self.names, k=self.k, estimator=estimator)
+        metrics = tr.metrics.parse(self.names, k=self.k)
+        estimates = tr.estimate(counts, metrics, estimator=estimator)
         return np.array([result.value for result in estimates.values()])
 
     def of(self, mass: FloatArray) -> FloatArray:
