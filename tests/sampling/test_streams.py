@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import truerank as tr
 from truerank.rng import below, draws
 from truerank.sampling import streams
 from truerank.scoring.factors import Factors
