@@ -170,7 +170,7 @@ def test_the_reference_has_every_public_name():
     documented = set(re.findall(r"^::: (\S+)", pages, re.MULTILINE))
     parts = {name.removeprefix("truerank.").partition(".")[0] for name in documented}
     assert parts >= set(tr.__all__) - {"__version__"}
-    for module in ("scoring", "models", "data"):
+    for module in ("scoring", "models", "data", "designs", "spark"):
         names = set(getattr(tr, module).__all__) - {"adapters", "FittedFactors", "Model"}
         assert documented >= {f"truerank.{module}.{name}" for name in names}
 
