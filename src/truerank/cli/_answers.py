@@ -32,7 +32,10 @@ ESTIMATORS = (
     "mn-mes",
 )
 SCOPES = ("these-users", "population")
-METRICS = "recall (hr), precision, ndcg, ap (mrr), auc, as in recall@1,5,10. Repeatable."
+METRICS = (
+    "Metrics with their cut-offs, as in recall@1,5,10: recall (hr), precision, ndcg, ap (mrr), "
+    "auc. Repeatable."
+)
 SCOPE = (
     "Whom the answer is for: the users evaluated (these-users, the default), or all users that "
     "they are a sample of."
