@@ -68,7 +68,7 @@ lint: $(DEV) ## Check style, types, import rules and docstrings
 docs: $(DOCS) ## Build the documentation into build/site, strictly
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-notebooks: $(DOCS) ## Execute the notebooks of examples/ anew, in place
+notebooks: $(DOCS) ## Execute the notebooks of examples/ again, in place
 	$(BIN)/python examples/execute.py
 
 bench: $(TEST) ## Run the benchmarks

@@ -1,4 +1,4 @@
-"""Execute the notebooks beside this file anew, in place: ``make notebooks``."""
+"""Execute the notebooks beside this file again, in place: ``make notebooks``."""
 
 from pathlib import Path
 

@@ -54,8 +54,8 @@ def _fields_are_attributes(thing: face.Thing) -> bool:
     doc = NumpyDocString(thing.doc)
     sections = [*doc["Attributes"], *doc["Parameters"]]
     told = {name.strip() for entry in sections for name in entry.name.split(",")}
-    every = [field.name for field in dataclasses.fields(thing.value) if field.init]
-    return told >= {name for name in every if not name.startswith("_")}
+    fields = (field for field in dataclasses.fields(thing.value) if field.init)
+    return told >= {field.name for field in fields if not field.name.startswith("_")}
 
 
 def _is_keyword_only(thing: face.Thing) -> bool:

@@ -33,6 +33,9 @@ def read_call(text: str, kind: str, example: str) -> tuple[str, dict[str, Any]]:
         call = ast.parse(f"f({inside}", mode="eval").body
         if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
             raise ValueError
-        return key, {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
+        options = {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
+        if len(options) < len(call.keywords):  # one is there twice
+            raise ValueError
+        return key, options
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         raise InputError(f"{kind} {text!r} cannot be read; write options as {example!r}") from None

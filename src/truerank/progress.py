@@ -44,6 +44,21 @@ def hush() -> None:
     _silent.set(True)
 
 
+def check(progress: Progress) -> None:
+    """Raise for what is no way to report progress.
+
+    Parameters
+    ----------
+    progress : callable, False or None
+        As in `reporting`.
+    """
+    if progress is not None and progress is not False and not callable(progress):
+        raise InputError(
+            f"progress is {progress!r}; it must be None (a bar), False (nothing) or a function "
+            "of (done, total)"
+        )
+
+
 @contextlib.contextmanager
 def reporting(progress: Progress, total: int, what: str) -> Iterator[Callable[[int], None]]:
     """Report the progress of a run within the block.
@@ -64,14 +79,10 @@ def reporting(progress: Progress, total: int, what: str) -> Iterator[Callable[[i
         To be called, from one thread, with the number of steps just done.
     """
     bar = None
+    check(progress)
     if progress is None:
         shown = not _silent.get() and _is_terminal(sys.stderr)
         bar = _display.open(what, total, sys.stderr) if shown else None
-    elif progress is not False and not callable(progress):
-        raise InputError(
-            f"progress is {progress!r}; it must be None (a bar), False (nothing) or a function "
-            "of (done, total)"
-        )
     done = 0
 
     def advance(steps: int) -> None:

@@ -51,13 +51,18 @@ def below(words: Any, bound: Any) -> npt.NDArray[np.int64]:
     return np.asarray(np.floor(unit(words) * bound), dtype=np.int64)
 
 
+def check_seed(seed: Any) -> int:
+    """``seed``, if it is a whole number from 0 on."""
+    return _checks.integer(seed, "seed", low=0, high=2**63 - 1)
+
+
 def user_keys(user_ids: Any, seed: int) -> Keys:
     """One key per user id (integers or strings) and seed.
 
     A string that spells a whole number has the key of that number, so that ids may change their
     type between tools.
     """
-    seed = _checks.integer(seed, "seed", low=0, high=2**63 - 1)
+    seed = check_seed(seed)
     with np.errstate(over="ignore"):
         salt = mix(np.uint64(seed) + np.uint64(GOLDEN))
         return mix(_id_words(np.asarray(user_ids)) + salt)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from truerank.errors import InputError
 from truerank.estimators import Estimator
 from truerank.evaluation import auto
 from truerank.evaluation.evaluated import Evaluation, protocol_card
+from truerank.evaluation.evaluating import check_answers
 from truerank.inference.estimates import DEFAULT_ESTIMATOR, DEFAULT_METRICS, estimate
 from truerank.metrics import MetricLike
 from truerank.outcomes.counts import RankCounts
@@ -195,6 +195,7 @@ def evaluate(
     chosen = estimators.get(estimator)
     begin = time.perf_counter()
     run = _Run(users, items, train, design, seed=seed, ties=ties, keep_target=keep_target)
+    check_answers(wanted, chosen, run.kernel.items.n_items, confidence, scope)
     reason, spent = f"{run.kernel.design!r}, as asked for", 0
     if isinstance(run.kernel.design, Auto):
         reason, spent = run.decide(wanted[0], chosen)
@@ -259,20 +260,18 @@ class _Run:
         lot = table["lot"].to_numpy().view(np.uint64)
         self.population = int(lot.size)
         activity = table["activity"].to_numpy() if design.stratified else None
-        return np.sort(lot[_users.pick(lot, min(n_users, lot.size), activity)])
+        return np.sort(lot[_users.pick(lot, n_users, activity)])
 
     def decide(self, metric: Any, estimator: Estimator) -> tuple[str, int]:
         """Let `Auto` look at some users here; the reason, and the pairs that took."""
         asked = self.kernel.design
         assert isinstance(asked, Auto)
         n_users = asked.users or self.job.n_users()
-        few = replace(asked, users=min(_PILOT_USERS, n_users), stratified=False)
-        pilot = Kernel(
-            self.kernel.items,
-            few,
-            chosen=self._chosen(self.kernel.items, few, min(_PILOT_USERS, n_users)),
-            **self._options,
-        )
+        # Of those who are evaluated: what is asked here is used there.
+        chosen = self.kernel.chosen
+        if chosen is None:
+            chosen = self._chosen(self.kernel.items, asked, n_users)
+        pilot = Kernel(self.kernel.items, asked, chosen=chosen[:_PILOT_USERS], **self._options)
         prepared = pilot.prepare(self.job.rows(pilot))
         assert prepared is not None
         scorer, task = prepared

@@ -16,6 +16,7 @@ import truerank as tr
 from truerank.scoring import Callable
 
 N_USERS, N_ITEMS = 400, 50
+DESIGN = tr.designs.Fixed(sample_size=10)
 
 
 def slow(users, items):
@@ -79,7 +80,7 @@ def main() -> None:
         answer = []
         job = threading.Thread(
             target=lambda: answer.append(
-                tr.spark.sampled_counts(frame, scorer, sample_size=10, distinct_users=True)
+                tr.spark.count(tr.spark.Users(frame, distinct=True), tr.spark.Items(scorer), DESIGN)
             )
         )
         job.start()
@@ -92,9 +93,7 @@ def main() -> None:
                 killed = 1
             time.sleep(0.1)
         job.join()
-        expected = tr.sampled_counts(
-            Callable(parity, n_items=N_ITEMS), (users, targets), sample_size=10
-        )
+        expected = tr.count(Callable(parity, n_items=N_ITEMS), (users, targets), DESIGN)
         print("killed", killed, "same", answer == [expected])
         session.stop()
 

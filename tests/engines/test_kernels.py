@@ -12,7 +12,8 @@ import pytest
 
 import truerank as tr
 from truerank import engines
-from truerank.engines.batches import gathered, whole_users
+from truerank.designs import LJ24, Adaptive, Auto, Exact, Fixed, Frozen
+from truerank.engines.batches import added_up, gathered, whole_users
 from truerank.errors import TruerankError
 from truerank.scoring import Factors
 
@@ -29,19 +30,21 @@ def rows(**changes):
 
 
 @pytest.mark.parametrize(
-    ("kernel", "local", "options"),
+    ("design", "seed"),
     [
-        (engines.sampled, tr.sampled_counts, {"sample_size": 30, "seed": 1}),
-        (engines.adaptive, tr.adaptive_counts, {"start": 10, "stop": 150}),
-        (engines.exact, tr.exact_counts, {}),
+        (Fixed(sample_size=30), 1),
+        (Fixed(sample_size=30, shared_by=10), 1),
+        (LJ24(start=10, stop=150), 0),
+        (Exact(), 0),
     ],
+    ids=repr,
 )
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_counts_of_any_batches_are_those_of_all(kernel, local, options, kind):
+def test_counts_of_any_batches_are_those_of_all(design, seed, kind):
     """Also of double vectors with single items, which are scored in double precision locally."""
     vectors = USERS.astype(kind) * kind(1.1)
-    expected = local(Factors(vectors, ITEMS, user_ids=IDS), (IDS, TARGET), **options)
-    count = pickle.loads(pickle.dumps(kernel(ITEMS, **options)))
+    expected = tr.count(Factors(vectors, ITEMS, user_ids=IDS), (IDS, TARGET), design, seed=seed)
+    count = pickle.loads(pickle.dumps(engines.Kernel(ITEMS, design, seed=seed, n_users=70)))
     table = rows(vector=list(vectors))
     for size in (1, 13, 70):
         found = engines.add_up(count(part) for part in table.to_batches(max_chunksize=size))
@@ -50,7 +53,7 @@ def test_counts_of_any_batches_are_those_of_all(kernel, local, options, kind):
 
 
 def test_lists_of_any_kind_and_no_rows():
-    count = engines.exact(ITEMS)
+    count = engines.Kernel(ITEMS)
     expected = count(rows())
     for kind in (pa.large_list(pa.float32()), pa.list_(pa.float32(), 20)):
         assert count(rows(vector=pa.array(list(USERS), kind))) == expected
@@ -83,27 +86,96 @@ def test_lists_of_any_kind_and_no_rows():
 )
 def test_bad_rows_are_input_errors(changes, message):
     with pytest.raises(tr.InputError, match=message):
-        engines.sampled(ITEMS, sample_size=10)(rows(**changes))
+        engines.Kernel(ITEMS, Fixed(sample_size=10))(rows(**changes))
 
 
 def test_bad_models_and_options_are_input_errors(tmp_path):
     scorer = Factors(USERS, ITEMS)
-    with pytest.raises(tr.InputError, match="cosine is given, but the model is a scorer"):
-        engines.exact(scorer, cosine=True)
+    with pytest.raises(tr.InputError, match="cosine is given, but the items are a scorer"):
+        engines.Items(scorer, cosine=True)
     with pytest.raises(tr.InputError, match=r"nothing\.npy cannot be read"):
-        engines.exact(tmp_path / "nothing.npy")
+        engines.Kernel(tmp_path / "nothing.npy")
     np.save(tmp_path / "flat.npy", ITEMS[0])
     with pytest.raises(tr.InputError, match=r"flat.npy: shape \(20,\)"):
-        engines.exact(tmp_path / "flat.npy")
+        engines.Kernel(tmp_path / "flat.npy")
     with pytest.raises(tr.InputError, match="NaN or infinite values, the first in row 1"):
-        engines.exact(np.array([[1.0], [np.nan]]))
+        engines.Kernel(np.array([[1.0], [np.nan]]))
     with pytest.raises(tr.InputError, match="column"):
-        engines.exact(ITEMS, columns={"vectors": "x"})
+        engines.Kernel(ITEMS, columns={"vectors": "x"})
     with pytest.raises(tr.InputError, match=r"no column who \(user_id\); found: user_id, item_id"):
-        engines.exact(ITEMS, columns={"user_id": "who"})(rows())
-    frozen = tr.sampling.freeze(scorer, (IDS - 1000, TARGET), sample_size=5)
-    with pytest.raises(tr.InputError, match="frozen negatives"):
-        engines.sampled(scorer, sample_size=5, negatives=frozen)
+        engines.Kernel(ITEMS, columns={"user_id": "who"})(rows())
+    frozen = tr.sampling.freeze(scorer, (IDS - 1000, TARGET), Fixed(sample_size=5))
+    with pytest.raises(tr.InputError, match="70 of 70 test rows have no frozen negatives"):
+        engines.Kernel(ITEMS, Frozen(frozen))(rows())
+    with pytest.raises(tr.InputError, match="unknown design 'exactly'; did you mean 'exact'"):
+        engines.Kernel(ITEMS, "exactly")
+    with pytest.raises(tr.InputError, match="ties is 'mid'"):
+        engines.Kernel(ITEMS, LJ24(), ties="mid")
+
+
+@pytest.mark.parametrize(
+    ("design", "message"),
+    [
+        (Fixed(sample_size=5, shared_by=9), r"shared_by=9.*no batch knows how many.*say n_users="),
+        (Fixed(sample_size=5, users=9), "users=9.*which 9 users are evaluated; truerank.spark"),
+        (Adaptive(budget=50), "Adaptive.budget=50.*depends on all others.*engines.within_budget"),
+        (Auto(budget=50), "design is Auto"),
+    ],
+    ids=repr,
+)
+def test_designs_that_no_batch_can_carry_out_alone(design, message):
+    with pytest.raises(tr.InputError, match=message):
+        engines.Kernel(ITEMS, design)(rows())
+
+
+def test_frozen_negatives_of_other_users_do_not_matter():
+    """A batch needs those of its own users, which are all that its scorer knows."""
+    scorer = Factors(USERS, ITEMS, user_ids=IDS)
+    frozen = tr.sampling.freeze(scorer, (IDS, TARGET), Fixed(sample_size=30), seed=4)
+    kernel = pickle.loads(pickle.dumps(engines.Kernel(ITEMS, Frozen(frozen))))
+    parts = [kernel(part) for part in rows().to_batches(max_chunksize=13)]
+    assert engines.add_up(parts) == tr.count(scorer, (IDS, TARGET), Fixed(sample_size=30), seed=4)
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+@pytest.mark.parametrize("budget", [2, 7.5, 41, 120, 1000])
+@pytest.mark.parametrize("size", [1, 13, 70])
+def test_a_budget_is_kept_by_all_batches_together(budget, size, replacement):
+    """The same climb as on one machine, whatever the batches; what it cost is told."""
+    design = Adaptive(budget=budget, start=16, replacement=replacement)
+    expected = tr.count(Factors(USERS, ITEMS, user_ids=IDS), (IDS, TARGET), design, seed=2)
+    batches = rows().to_batches(max_chunksize=size)
+
+    def run(function):
+        function = pickle.loads(pickle.dumps(function))
+        return [function(batch) for batch in batches[::-1]]
+
+    climbed = engines.within_budget(engines.Kernel(ITEMS, design, seed=2), run)
+    found = climbed.counted()
+    assert found.counts == expected
+    assert np.array_equal(found.counts.weight, expected.weight)
+    assert found.pairs == expected.weight @ expected.sample_size <= budget * 70
+    assert found.targets == 70
+
+
+def test_budgets_that_cannot_be_kept():
+    pairs = pa.array([[t, (t + 1) % 200] for t in TARGET.tolist()])
+
+    def run(function):
+        return [function(rows(item_id=pairs))]
+
+    with pytest.raises(tr.InputError, match=r"design is LJ24.*a budget is that of an Adaptive"):
+        engines.within_budget(engines.Kernel(ITEMS, LJ24()), run)
+    with pytest.raises(tr.InputError, match=r"budget is 3 .* 2 targets in the mean.* at least 4"):
+        engines.within_budget(engines.Kernel(ITEMS, Adaptive(budget=3)), run)
+
+
+def test_pairs_and_targets_add_up():
+    kernel = engines.Kernel(ITEMS, Fixed(sample_size=30))
+    found = added_up(kernel(part) for part in rows().to_batches(max_chunksize=13))
+    assert (found.pairs, found.targets) == (70 * 30, 70)
+    exact = added_up(engines.Kernel(ITEMS)(rows()))
+    assert (exact.pairs, exact.targets) == (70 * 200, 70)
 
 
 def test_batches_are_gathered_and_users_kept_whole():
@@ -124,7 +196,7 @@ def test_without_pyspark_the_error_names_the_extra():
     code = (
         "import sys; sys.modules['pyspark'] = None\n"
         "import truerank as tr\n"
-        "tr.spark.exact_counts({}, [[1.0], [2.0]])"
+        "tr.spark.count({}, [[1.0], [2.0]])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     last = done.stderr.strip().splitlines()[-1]

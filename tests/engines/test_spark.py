@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import shutil
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import pytest
 
 import truerank as tr
 from truerank import engines
+from truerank.designs import LJ24, Adaptive, Auto, Exact, Fixed
 from truerank.errors import AssumptionWarning
 from truerank.scoring import Callable, Factors
 
@@ -37,35 +37,33 @@ IDS = {
     "integer": (np.arange(N_USERS) * 7 + 3).tolist(),
     "string": [f"user-{i}" for i in range(N_USERS)],
 }
+# Name: the design and the other options of `count`.
 DESIGNS = {
-    "sampled": (
-        tr.sampled_counts,
-        tr.spark.sampled_counts,
-        {"sample_size": 12, "seed": 5},
-    ),
+    "sampled": (Fixed(sample_size=12), {"seed": 5}),
     "sampled with replacement": (
-        tr.sampled_counts,
-        tr.spark.sampled_counts,
-        {"num_negatives": 30, "replacement": True, "ties": "random", "seed": 5},
+        Fixed(num_negatives=30, replacement=True),
+        {"ties": "random", "seed": 5},
     ),
-    "shared": (
-        tr.sampled_counts,
-        tr.spark.sampled_counts,
-        {"sample_size": 12, "negatives": tr.sampling.SharedBlocks(n_blocks=6)},
-    ),
-    "adaptive": (
-        tr.adaptive_counts,
-        tr.spark.adaptive_counts,
-        {"start": 5, "stop": 60, "seed": 5},
-    ),
+    "shared": (Fixed(sample_size=12, shared_by=20), {}),
+    "adaptive": (LJ24(start=5, stop=60), {"seed": 5}),
     "adaptive with replacement": (
-        tr.adaptive_counts,
-        tr.spark.adaptive_counts,
-        {"design": "truerank", "stop": 200, "replacement": True, "hits": 2},
+        Adaptive(budget=None, stop=200, replacement=True, hits=2),
+        {"ties": "random"},
     ),
-    "exact": (tr.exact_counts, tr.spark.exact_counts, {}),
-    "exact, random ties": (tr.exact_counts, tr.spark.exact_counts, {"ties": "random", "seed": 3}),
+    "within a budget": (Adaptive(budget=25, start=8), {"seed": 5}),
+    "within a budget, with replacement": (
+        Adaptive(budget=60.5, start=8, hits=2, replacement=True),
+        {"ties": "pessimistic"},
+    ),
+    "exact": (Exact(), {}),
+    "exact, random ties": (Exact(), {"ties": "random", "seed": 3}),
+    "some users": (Fixed(sample_size=12, users=50), {"seed": 5}),
+    "some users, shared": (Fixed(sample_size=12, users=50, shared_by=10), {"seed": 5}),
+    "some users within a budget": (Adaptive(budget=20, start=8, users=40), {"seed": 1}),
+    "some users by activity": (Exact(users=50, stratified=True), {"seed": 5}),
 }
+# A job or more for each level, or to choose users: met by fewer numbers of partitions.
+SEVERAL_JOBS = {name for name in DESIGNS if "budget" in name or "users" in name}
 
 
 @pytest.fixture(scope="module")
@@ -115,10 +113,10 @@ def frame(session, tmp_path):
     return make
 
 
-def local(design, ids, *, train=True):
-    count, _, chosen = DESIGNS[design]
+def local(name, ids, *, train=True, verb=tr.count):
+    design, options = DESIGNS[name]
     scorer = Factors(USERS, ITEMS, user_ids=ids)
-    return count(scorer, (ids, TARGET), train=left_out(ids) if train else None, **chosen)
+    return verb(scorer, (ids, TARGET), design, train=left_out(ids) if train else None, **options)
 
 
 def left_out(ids):
@@ -132,26 +130,71 @@ def same(a, b):
 
 
 @pytest.mark.parametrize(
-    ("design", "train"),
-    [(design, True) for design in DESIGNS]
-    + [(design, False) for design in DESIGNS if design not in ("shared", "exact, random ties")],
+    ("name", "train"),
+    [(name, True) for name in DESIGNS]
+    + [
+        (name, False)
+        for name in DESIGNS
+        if name not in ("shared", "exact, random ties", *SEVERAL_JOBS)
+    ],
 )
-def test_counts_are_those_of_one_machine(users, design, train):
-    _, count, options = DESIGNS[design]
+def test_counts_are_those_of_one_machine(users, name, train):
+    design, options = DESIGNS[name]
     # Ids take turns, so that every kind meets every number of partitions in every design.
-    for at, n_partitions in enumerate(PARTITIONS):
+    for at, n_partitions in enumerate((3, 8) if name in SEVERAL_JOBS else PARTITIONS):
         ids = "integer" if (at + train) % 2 else "string"
         spread = users(ids).repartition(n_partitions)
         assert spread.rdd.getNumPartitions() == n_partitions
         if not train:
             spread = spread.drop("train")
-        found = count(spread, ITEMS, distinct_users=at > 0, **options)
-        assert same(found, local(design, IDS[ids], train=train)), (n_partitions, ids)
+        found = tr.spark.count(tr.spark.Users(spread, distinct=at > 0), ITEMS, design, **options)
+        assert same(found, local(name, IDS[ids], train=train)), (n_partitions, ids)
+
+
+@pytest.mark.parametrize("name", ["sampled", "shared", "exact", "some users within a budget"])
+def test_ranks_are_those_of_one_machine(users, name):
+    design, options = DESIGNS[name]
+    options = {**options, "ties": options.get("ties", "random")}
+    expected = local_ranks(name, options)
+    spread = tr.spark.Users(users("integer").repartition(3), distinct=True)
+    found = tr.spark.rank(spread, ITEMS, design, **options).toArrow()
+    assert found.sort_by("user_id").to_pydict() == expected.sort_by("user_id").to_pydict()
+
+
+def local_ranks(name, options):
+    ids = IDS["integer"]
+    scorer = Factors(USERS, ITEMS, user_ids=ids)
+    return tr.rank(scorer, (ids, TARGET), DESIGNS[name][0], train=left_out(ids), **options)
+
+
+def test_frozen_negatives_are_those_of_the_file(users, tmp_path):
+    for name, ids in IDS.items():
+        scorer = Factors(USERS, ITEMS, user_ids=ids)
+        path = tmp_path / f"{name}.parquet"
+        drawn = Fixed(sample_size=12)
+        tr.sampling.freeze(scorer, (ids, TARGET), drawn, train=left_out(ids), seed=5).save(path)
+        found = tr.spark.count(users(name).repartition(8), ITEMS, tr.designs.Frozen(path))
+        assert same(found, local("sampled", ids))
+
+
+def test_evaluations_are_those_of_one_machine(users):
+    """Estimates, protocol and cost; the reason says what was chosen."""
+    ids = IDS["integer"]
+    scorer = Factors(USERS, ITEMS, user_ids=ids)
+    spread = tr.spark.Users(users("integer").repartition(3), distinct=True)
+    options = {"metrics": "recall@10", "seed": 5, "ties": "random"}  # whole counts
+    for design in (Exact(users=50), Adaptive(budget=25), Auto(), Auto(budget=30, users=60)):
+        expected = tr.evaluate(scorer, (ids, TARGET), design, train=left_out(ids), **options)
+        found = tr.spark.evaluate(spread, ITEMS, design, **options)
+        assert found.counts == expected.counts
+        assert found["recall@10"] == expected["recall@10"]
+        assert found.cost == expected.cost
+        assert found.protocol == {**expected.protocol, "engine": "spark"}
 
 
 def test_batches_do_not_matter_either(session, users):
     """One row a batch: what is counted for a user does not depend on its company."""
-    kernel = engines.exact(ITEMS)
+    kernel = engines.Kernel(ITEMS)
     rows = table(IDS["integer"])
     parts = [kernel(batch) for batch in rows.to_batches(max_chunksize=1)]
     assert len(parts) == N_USERS
@@ -166,16 +209,17 @@ def test_workers_may_read_the_files_themselves(session, tmp_path, ids):
     for i in range(3):  # of several row groups each
         part = tmp_path / "users" / f"part-{i}.parquet"
         pq.write_table(rows.slice(i * 40, 40), part, row_group_size=11)
-    for design in ("sampled", "exact"):
-        _, count, options = DESIGNS[design]
-        assert same(count(tmp_path / "users", ITEMS, **options), local(design, IDS[ids]))
+    for name in ("sampled", "exact", "within a budget", "some users"):
+        design, options = DESIGNS[name]
+        found = tr.spark.count(tmp_path / "users", ITEMS, design, **options)
+        assert same(found, local(name, IDS[ids]))
 
 
 def test_item_vectors_may_be_a_file_and_items_have_ids(users, tmp_path):
     ids = IDS["integer"]
     path = tmp_path / "items.npy"
     np.save(path, ITEMS)
-    found = tr.spark.sampled_counts(users("integer"), path, sample_size=12, seed=5)
+    found = tr.spark.count(users("integer"), path, Fixed(sample_size=12), seed=5)
     assert same(found, local("sampled", ids))
     names = [f"item-{i}" for i in range(N_ITEMS)]
     renamed = users("integer").selectExpr(
@@ -184,8 +228,10 @@ def test_item_vectors_may_be_a_file_and_items_have_ids(users, tmp_path):
     options = {"item_biases": np.arange(N_ITEMS) / 7, "cosine": True, "item_ids": names}
     scorer = Factors(USERS, ITEMS, user_ids=ids, **options)
     columns = {"user_id": "who", "vector": "features"}
-    found = tr.spark.exact_counts(renamed, ITEMS, columns=columns, **options)
-    assert same(found, tr.exact_counts(scorer, (ids, [names[i] for i in TARGET])))
+    found = tr.spark.count(
+        tr.spark.Users(renamed, columns=columns), tr.spark.Items(ITEMS, **options)
+    )
+    assert same(found, tr.count(scorer, (ids, [names[i] for i in TARGET])))
 
 
 def test_several_targets_of_a_user_are_a_list(frame):
@@ -196,10 +242,11 @@ def test_several_targets_of_a_user_are_a_list(frame):
     ]
     scorer = Factors(USERS, ITEMS, user_ids=ids)
     test = (np.repeat(ids, [len(t) for t in targets]), np.concatenate(targets))
-    expected = tr.sampled_counts(scorer, test, train=left_out(ids), sample_size=20, seed=1)
-    assert expected.n_users == N_USERS
     spread = frame(table(ids, targets=targets)).repartition(3)
-    assert tr.spark.sampled_counts(spread, ITEMS, sample_size=20, seed=1) == expected
+    for design in (Fixed(sample_size=20), Adaptive(budget=70, start=8), Exact(users=30)):
+        expected = tr.count(scorer, test, design, train=left_out(ids), seed=1)
+        assert expected.n_users == (design.users or N_USERS)
+        assert tr.spark.count(spread, ITEMS, design, seed=1) == expected
 
 
 def test_any_scorer_that_pickles(users):
@@ -210,9 +257,13 @@ def test_any_scorer_that_pickles(users):
 
     scorer = Callable(parity, n_items=N_ITEMS)
     ids = IDS["integer"]
-    expected = tr.sampled_counts(scorer, (ids, TARGET), train=left_out(ids), sample_size=12, seed=2)
-    spread = users("integer").drop("vector")
-    assert same(tr.spark.sampled_counts(spread, scorer, sample_size=12, seed=2), expected)
+    test, spread = (ids, TARGET), users("integer").drop("vector")
+    for design in (Fixed(sample_size=12), Adaptive(budget=25, start=8)):
+        expected = tr.count(scorer, test, design, train=left_out(ids), seed=2)
+        found = tr.spark.count(spread, tr.spark.Items(scorer), design, seed=2)
+        assert same(found, expected)
+        # A test as one machine has it, with its training items.
+        assert same(tr.spark.count(test, scorer, design, train=left_out(ids), seed=2), expected)
 
 
 # -- ranks -----------------------------------------------------------------------------------
@@ -234,21 +285,21 @@ def test_ranks_repeated_draws_and_targets(frame, ids):
         expected = tr.RankCounts.from_table(rows, **options)
         for n_partitions in partitions:
             spread = frame(rows).repartition(n_partitions)
-            assert tr.spark.rank_counts(spread, **options) == expected
+            assert tr.spark.from_table(spread, **options) == expected
     once = pa.table({"user_id": IDS[ids], "pos": TARGET + 1})
     options = {"num_negatives": 99, "n_items": 5000, "columns": {"sampled_rank": "pos"}}
     expected = tr.RankCounts.from_table(once, **options)
     for distinct in (True, False):
-        assert same(tr.spark.rank_counts(frame(once), distinct_users=distinct, **options), expected)
+        assert same(tr.spark.from_table(frame(once), distinct_users=distinct, **options), expected)
 
 
 def test_ranks_warn_where_the_local_ones_do(frame):
     rows = pa.table({"rank": [1, 2]})
     with pytest.warns(AssumptionWarning, match="replacement is not said"):
-        tr.spark.rank_counts(frame(rows), sample_size=20, n_items=100)
+        tr.spark.from_table(frame(rows), sample_size=20, n_items=100)
     two = frame(rows.append_column("model", [["a", "b"]]))
     with pytest.raises(tr.InputError, match="several models, such as a and b"):
-        tr.spark.rank_counts(two, sample_size=20, n_items=1000)
+        tr.spark.from_table(two, sample_size=20, n_items=1000)
 
 
 # -- bad input -------------------------------------------------------------------------------
@@ -256,28 +307,38 @@ def test_ranks_warn_where_the_local_ones_do(frame):
 
 def test_bad_rows_are_input_errors_that_name_them(frame, users):
     ids = IDS["integer"]
-    count = functools.partial(tr.spark.sampled_counts, sample_size=12, distinct_users=True)
+
+    def count(rows, distinct=True):
+        return tr.spark.count(tr.spark.Users(rows, distinct=distinct), ITEMS, Fixed(sample_size=12))
+
     missing = [None, *USERS[1:]]
     with pytest.raises(tr.InputError, match=r"^vector is missing for 1 users, such as 3$"):
-        count(frame(table(ids, vectors=missing)), ITEMS)
+        count(frame(table(ids, vectors=missing)))
     twice = frame(table([ids[1], *ids[1:]])).repartition(37)
     with pytest.raises(tr.InputError, match="user 10 has more than one row; give all its targets"):
-        count(twice, ITEMS, distinct_users=False)
+        count(twice, distinct=False)
     with pytest.raises(tr.InputError, match=r"no column vector \(vector\); found: user_id"):
-        count(twice.drop("vector"), ITEMS)
+        count(twice.drop("vector"))
     with pytest.raises(tr.InputError, match="must be array<float> or array<double>"):
-        count(twice.withColumn("vector", twice.item_id), ITEMS)
+        count(twice.withColumn("vector", twice.item_id))
 
 
-def test_designs_that_need_all_users_are_refused(users):
+def test_what_cannot_be_evaluated_is_said(users):
     spread = users("integer")
-    for options in ({}, {"budget": 50}, {"design": "truerank"}):
-        with pytest.raises(tr.InputError, match="say stop="):
-            tr.spark.adaptive_counts(spread, ITEMS, **options)
-    with pytest.raises(tr.InputError, match="SharedBlocks"):
-        tr.spark.sampled_counts(spread, ITEMS, sample_size=12, negatives="shared-block")
+    with pytest.raises(tr.InputError, match=r"design is Auto.*truerank.evaluate takes it"):
+        tr.spark.count(spread, ITEMS, "auto")
+    with pytest.raises(tr.InputError, match="users is 500; the test has 120 users"):
+        tr.spark.count(spread, ITEMS, Exact(users=500))
+    with pytest.raises(tr.InputError, match="stratified needs train"):
+        tr.spark.count(spread.drop("train"), ITEMS, Exact(users=5, stratified=True))
+    with pytest.raises(tr.InputError, match="ties is 'mid'"):
+        tr.spark.count(spread, ITEMS, Adaptive(), ties="mid")
+    with pytest.raises(tr.InputError, match=r"ties='spread' .* gives counts, not ranks"):
+        tr.spark.rank(spread, ITEMS, ties="spread")
+    with pytest.raises(tr.InputError, match="give training items in the same rows"):
+        tr.spark.count(spread, ITEMS, train=([3], [4]))
     with pytest.raises(tr.InputError, match="the rows are a dict; give a Spark DataFrame"):
-        tr.spark.exact_counts({"user_id": [1]}, ITEMS)
+        tr.spark.count({"user_id": [1]}, ITEMS)
 
 
 # -- accidents -------------------------------------------------------------------------------

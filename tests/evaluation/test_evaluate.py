@@ -1,4 +1,4 @@
-"""`evaluate` in all its modes, and the choice of users."""
+"""`evaluate` by all designs, and the choice of users."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ import pytest
 
 import truerank as tr
 from truerank import InputError
-from truerank.evaluation import auto, read_protocol, users
+from truerank.designs import LJ24, Adaptive, Auto, Exact, Fixed, Frozen
+from truerank.estimators import Smooth
+from truerank.evaluation import auto, read_protocol
+from truerank.sampling import users
 from truerank.scoring import Factors
+from truerank.scoring.task import prepare
+
+SEVERAL = np.repeat(np.arange(5), 3), np.tile([700, 701, 702], 5)
 
 
 @pytest.fixture(scope="module")
@@ -23,161 +29,225 @@ def case():
     return Factors(taste.astype(np.float32), items.astype(np.float32)), test, train
 
 
+def ranks_of(model, test, train):
+    return tr.rank(model, test, train=train)["rank"].to_numpy()
+
+
 def test_exact(case):
     model, test, train = case
-    result = tr.evaluate(model, test, train=train, sampler="exact", metrics="recall@10")
-    ranks = tr.exact_ranks(model, test, train=train)
-    assert result["hr@10"].value == pytest.approx((ranks <= 10).mean())
-    assert result.cost["pairs_per_user"] == 794
-    assert result.protocol["mode"] == "exact"
+    result = tr.evaluate(model, test, "exact", train=train, metrics="recall@10")
+    assert result["hr@10"].value == pytest.approx((ranks_of(model, test, train) <= 10).mean())
+    assert result.counts == tr.count(model, test, train=train)
+    # Vectors are multiplied with all items, those left out too.
+    assert (result.cost, result.pairs_per_user) == (1500 * 800, 800)
+    assert result.protocol["design"] == Exact().to_dict()
     assert result.protocol["pool_sizes"] == [795, 795]
+    assert next(iter(result.protocol)) == "design"
 
 
 @pytest.mark.parametrize(
-    "options",
-    [
-        {"sampler": "fixed", "num_negatives": 199},
-        {"sampler": "adaptive", "start": 50, "stop": 400},
-    ],
-    ids=["fixed", "adaptive"],
+    "design", [Fixed(num_negatives=199), LJ24(start=50, stop=400)], ids=["fixed", "adaptive"]
 )
-def test_samples_come_close_to_exact(case, options):
+def test_samples_come_close_to_exact(case, design):
     model, test, train = case
-    exact = tr.evaluate(model, test, train=train, sampler="exact", metrics="recall@20")
-    result = tr.evaluate(model, test, train=train, metrics="recall@20", **options)
+    exact = tr.evaluate(model, test, "exact", train=train, metrics="recall@20")
+    result = tr.evaluate(model, test, design, train=train, metrics="recall@20")
     truth = exact["recall@20"].value
     assert result["recall@20"].value == pytest.approx(truth, abs=0.03)
     assert abs(result["recall@20"].naive - truth) > 0.1
-    assert result.cost["pairs_per_user"] < 250
+    assert result.pairs_per_user < 251
+    assert result.protocol["design"] == design.to_dict()
+    assert tr.designs.from_dict(result.protocol["design"]) == design
 
 
-def test_auto_is_exact_when_that_is_quick(case):
+def test_auto_is_exact_when_that_is_quick(case, monkeypatch):
     model, test, train = case
     result = tr.evaluate(model, test, train=train)
-    assert result.protocol["mode"] == "exact"
-    assert "takes about a second" in result.protocol["reason"]
+    assert result.protocol["design"] == Exact().to_dict()
+    assert "takes less than a second" in result.reason
+    monkeypatch.setattr(auto, "_TINY", 0.0)
+    timed = tr.evaluate(model, test, train=train)
+    assert timed.counts == result.counts
+    assert "takes about a second" in timed.reason
+    assert timed.cost > result.cost == 1500 * 800  # timing it is not for nothing
 
 
-def test_auto_samples_when_exact_is_slow(case, monkeypatch):
+@pytest.fixture
+def timed(monkeypatch):
+    """A clock of one's own: seconds of an exact evaluation, and of a pair by who shares it."""
+
+    def set_times(exact, pairs):
+        monkeypatch.setattr(auto, "QUICK", 0.0)
+        monkeypatch.setattr(auto, "_TINY", 0.0)
+        monkeypatch.setattr(auto.Pilot, "seconds_exact", lambda self: exact)
+        monkeypatch.setattr(
+            auto.Pilot, "seconds_per_pair", lambda self, *, shared_by=None: pairs[shared_by]
+        )
+
+    return set_times
+
+
+def test_auto_samples_when_exact_is_slow(case, timed):
     model, test, train = case
-    monkeypatch.setattr(auto, "QUICK", 0.0)
-    monkeypatch.setattr(
-        auto, "_seconds", lambda scorer, task, negatives=None: 1e6 if negatives is None else 1e-6
-    )
-    result = tr.evaluate(model, test, train=train, metrics="recall@50", error=0.1)
-    assert result.protocol["mode"] in ("fixed", "adaptive")
-    assert "predicted error of recall@50" in result.protocol["reason"]
-    truth = (tr.exact_ranks(model, test, train=train) <= 50).mean()
+    timed(1e6, {None: 1e-6, 64: 1e-6})
+    options = {"train": train, "metrics": "recall@50"}
+    result = tr.evaluate(model, test, Auto(error=0.1), **options)
+    assert result.protocol["design"]["name"] in ("fixed", "adaptive")
+    assert "predicted error of recall@50" in result.reason
+    truth = (ranks_of(model, test, train) <= 50).mean()
     assert result["recall@50"].value == pytest.approx(truth, rel=0.3)
-    impossible = tr.evaluate(model, test, train=train, metrics="recall@5", error=1e-6)
-    assert impossible.protocol["mode"] == "exact"
-    assert "no sample reaches" in impossible.protocol["reason"]
+    impossible = tr.evaluate(model, test, Auto(error=1e-6), train=train, metrics="recall@5")
+    assert impossible.protocol["design"] == Exact().to_dict()
+    assert "no sample reaches" in impossible.reason
 
 
-@pytest.mark.parametrize(("faster", "kind"), [(1.0, "per-user"), (100.0, "shared-block")])
+@pytest.mark.parametrize(("faster", "shared_by"), [(1.0, None), (100.0, 64)])
 def test_auto_shares_negatives_where_their_speed_outweighs_their_scatter(
-    case, monkeypatch, faster, kind
+    case, timed, faster, shared_by
 ):
     model, test, train = case
-    seconds = {None: 1e6, "per-user": 1e-6, "shared-block": 1e-6 / faster}
-    monkeypatch.setattr(auto, "QUICK", 0.0)
-    monkeypatch.setattr(auto, "_seconds", lambda scorer, task, kind=None: seconds[kind])
-    ask = {"train": train, "metrics": "recall@50", "error": 0.15}
-    result = tr.evaluate(model, test, **ask)
-    assert result.protocol["negatives"] == kind
-    assert ("shared by blocks" in result.protocol["reason"]) == (kind == "shared-block")
-    assert (result.counts.replicate.max() > 0) == (kind == "shared-block")
-    own = tr.evaluate(model, test, negatives="per-user", **ask)
-    assert own.protocol["negatives"] == "per-user"
+    timed(1e6, {None: 1e-6, 64: 1e-6 / faster})
+    result = tr.evaluate(model, test, Auto(error=0.15), train=train, metrics="recall@50")
+    assert result.protocol["design"].get("shared_by") == shared_by
+    assert ("shared_by=64" in result.reason) == (shared_by == 64)
+    assert (result.counts.replicate.max() > 0) == (shared_by == 64)
 
 
-def test_frozen_negatives_are_the_sample(case):
+def test_auto_within_a_time(case, timed):
+    """Pairs that fit the time are the budget; exact if that does."""
     model, test, train = case
-    frozen = tr.sampling.freeze(model, test, train=train, num_negatives=60, seed=4)
-    result = tr.evaluate(model, test, train=train, negatives=frozen, metrics="recall@50")
-    plain = tr.sampled_counts(model, test, train=train, num_negatives=60, seed=4)
-    assert result.counts == plain
+    timed(1e6, {None: 1e-3})
+    options = {"train": train, "metrics": "recall@50"}
+    result = tr.evaluate(model, test, Auto(seconds=150.0), **options)  # 100 pairs a user
+    assert "within 100 scored pairs per user instead of 800" in result.reason
+    assert 90 < result.pairs_per_user <= 100
+    timed(9.0, {})
+    rich = tr.evaluate(model, test, Auto(seconds=10.0), **options)
+    assert rich.protocol["design"] == Exact().to_dict()
+    assert "takes about 9 s" in rich.reason
+
+
+def test_frozen_negatives_are_the_sample(case, tmp_path):
+    model, test, train = case
+    drawn = Fixed(num_negatives=60)
+    frozen = tr.sampling.freeze(model, test, drawn, train=train, seed=4)
+    frozen.save(tmp_path / "n.parquet")
+    result = tr.evaluate(model, test, Frozen(frozen), train=train, metrics="recall@50")
+    assert result.counts == tr.count(model, test, drawn, train=train, seed=4)
     assert result.protocol["sample_sizes"] == [61]
-    assert result.protocol["negatives_hash"] == frozen.hash
-    with pytest.raises(InputError, match="adaptive samples continue"):
-        tr.evaluate(model, test, train=train, negatives=frozen, sampler="adaptive")
-    with pytest.raises(InputError, match="sample_size is 50"):
-        tr.evaluate(model, test, train=train, negatives=frozen, sample_size=50)
+    card = result.protocol["design"]
+    assert (card["negatives"], card["sha256"]) == (str(tmp_path / "n.parquet"), frozen.hash)
+    assert result.cost == 1500 * 61
 
 
-@pytest.mark.parametrize("sampler", ["auto", "adaptive", "fixed"])
-def test_a_budget_is_kept(case, sampler):
+@pytest.mark.parametrize("design", [Adaptive(budget=120.5), Auto(budget=120.5)], ids=repr)
+def test_a_budget_is_kept(case, design):
     model, test, train = case
-    options = {"train": train, "metrics": "recall@50", "sampler": sampler}
-    result = tr.evaluate(model, test, budget=120.5, **options)
-    assert 119 < result.cost["pairs_per_user"] <= 120.5
-    assert result.protocol["mode"] == {"fixed": "fixed"}.get(sampler, "adaptive")
-    if sampler != "fixed":
-        assert result.protocol["budget"] == 120.5
+    result = tr.evaluate(model, test, design, train=train, metrics="recall@50")
+    assert 115 < result.pairs_per_user <= 120.5
+    carried = tr.designs.from_dict(result.protocol["design"])
+    assert result.counts == tr.count(model, test, carried, train=train)
+    if design == carried:
+        assert result.pairs_per_user > 119
         assert result.protocol["sample_sizes"] == list(result.counts.schemes[0].ladder)
-        assert result.counts == tr.adaptive_counts(model, test, train=train, budget=120.5)
+    else:  # what the pilot took is not there any more
+        spent = result.cost - result.counts.pairs_per_user * 1500
+        assert 0 < spent <= 0.1 * 120.5 * 1500
 
 
 def test_a_budget_that_covers_all_items(case):
     model, test, train = case
-    rich = tr.evaluate(model, test, train=train, metrics="recall@50", budget=10_000)
-    assert rich.protocol["mode"] == "exact"
+    rich = tr.evaluate(model, test, Auto(budget=10_000), train=train, metrics="recall@50")
+    assert rich.protocol["design"] == Exact().to_dict()
+    assert "within the budget of 10000" in rich.reason
+
+
+@pytest.mark.parametrize("budget", [2, 2.5, 3, 7.9])
+def test_small_budgets_have_no_pilot_or_pay_for_it(budget):
+    """10,000 users: even 2 pairs each would pay for a look at some of them."""
+    rng = np.random.default_rng(0)
+    model = Factors(rng.normal(size=(10_000, 2)), rng.normal(size=(300, 2)))
+    test = np.arange(10_000), rng.integers(0, 300, 10_000)
+    result = tr.evaluate(model, test, Auto(budget=budget), metrics="auc", confidence=None)
+    assert 0.6 * budget < result.pairs_per_user <= budget
+
+
+def test_a_budget_for_several_targets_is_weighed_per_target():
+    """Five targets: what adaptive sampling is predicted to do is at a fifth of the budget each."""
+    rng = np.random.default_rng(0)
+    taste, items = rng.standard_normal((2000, 8)), rng.standard_normal((800, 8))
+    order = np.argsort(-(taste @ items.T + rng.gumbel(size=(2000, 800))), axis=1)
+    test = np.repeat(np.arange(2000), 5), order[:, :5].ravel()
+    model = Factors(taste.astype("f4"), items.astype("f4"))
+    for metric in ("recall@1", "auc"):
+        result = tr.evaluate(model, test, Auto(budget=300), metrics=metric)
+        assert 0.8 * 300 < result.pairs_per_user <= 300
+        assert "Adaptive(budget=" in result.reason
+        assert "Fixed(num_negatives=" in result.reason
+    pilot = auto.Pilot(model, prepare(model, test), seed=0, n_users=None)
+    law = auto.distribution(pilot.start(300, 200), tr.Metric("recall", 10), Smooth())
+    for budget, most in ((300, 60), (12, 2.4)):
+        design = Adaptive(budget=budget)
+        found = auto._predict(law, tr.Metric("recall", 10), design, pilot, Smooth())
+        assert 0.8 * most < found.pairs_per_user <= most
 
 
 def test_designs_by_name(case):
     model, test, train = case
-    options = {"train": train, "metrics": "recall@50", "sampler": "adaptive"}
-    ours = tr.evaluate(model, test, **options)
-    assert ours.protocol["budget"] == 200
-    assert ours.cost["pairs_per_user"] <= 200
-    lj24 = tr.evaluate(model, test, design="lj24", stop=0.5, **options)
-    assert lj24.protocol["budget"] is None
+    options = {"train": train, "metrics": "recall@50"}
+    ours = tr.evaluate(model, test, "adaptive", **options)
+    assert ours.protocol["design"]["budget"] == 200
+    assert ours.pairs_per_user <= 200
+    lj24 = tr.evaluate(model, test, "lj24(stop=0.5)", **options)
+    assert lj24.protocol["design"]["budget"] is None
     assert lj24.protocol["sample_sizes"] == [100, 200, 400]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"sampler": "exact", "budget": 100}, "budget is 100, but sampler='exact'"),
-        ({"sampler": "fixed", "budget": 100, "sample_size": 100}, "both given"),
-        ({"budget": 0}, "budget is 0"),
-        ({"sampler": "adaptive", "negatives": "shared-block"}, "continue each user's own"),
-    ],
-)
-def test_designs_that_contradict_themselves(case, options, message):
-    model, test, train = case
-    with pytest.raises(InputError, match=message):
-        tr.evaluate(model, test, train=train, **options)
+def test_ties_that_a_design_cannot_serve_are_said_before_anything_is_scored(case):
+    _, test, train = case
+    asked = []
+    scorer = tr.scoring.Callable(lambda users, items: asked.append(items), n_items=800)
+    for design in (Adaptive(), LJ24(), Auto(budget=50)):
+        with pytest.raises(InputError, match=r"ties is 'mid'.*take 'random'"):
+            tr.evaluate(scorer, test, design, train=train, ties="mid")
+    assert not asked
 
 
 def test_saved_with_its_protocol(case, tmp_path):
     model, test, train = case
-    result = tr.evaluate(model, test, train=train, sampler="fixed", sample_size=50, seed=9)
+    result = tr.evaluate(model, test, Fixed(sample_size=50), train=train, seed=9)
     path = tmp_path / "counts.parquet"
     result.save(path)
     assert tr.RankCounts.load(path) == result.counts
     card = read_protocol(path)
     assert card == dict(result.protocol)
     assert (card["seed"], card["sample_sizes"], card["replacement"]) == (9, [50], False)
-    tr.exact_counts(model, test).save(path)
+    assert tr.designs.from_dict(card["design"]) == Fixed(sample_size=50)
+    tr.count(model, test).save(path)
     assert read_protocol(path) is None
 
 
 def test_a_sample_of_users(case):
     model, test, train = case
-    result = tr.evaluate(model, test, train=train, sampler="exact", users=200, seed=1)
-    assert (result.protocol["users"], result.protocol["population"]) == (200, 1500)
+    result = tr.evaluate(model, test, Exact(users=200), train=train, seed=1)
+    assert (result.protocol["users"], result.protocol["population_size"]) == (200, 1500)
     assert result.counts.n_users == 200
-    again = tr.evaluate(
-        model,
-        tuple(part[::-1] for part in test),
-        train=train,
-        sampler="exact",
-        users=200,
-        seed=1,
-        stratified=False,
-    )
+    assert result.pairs_per_user == 800
+    backwards = tuple(part[::-1] for part in test)
+    again = tr.evaluate(model, backwards, Exact(users=200, stratified=False), train=train, seed=1)
     assert again.counts == result.counts
+    # Intervals are for all users unless stated.
+    these = tr.evaluate(model, test, Exact(users=200), train=train, seed=1, scope="these-users")
+    assert these["recall@10"].low == these["recall@10"].high
+    assert result["recall@10"].low < result["recall@10"].value < result["recall@10"].high
+
+
+def test_plans_go_into_evaluate(case):
+    model, test, train = case
+    first = tr.evaluate(model, test, Fixed(num_negatives=99), train=train, metrics="recall@50")
+    plan = tr.plan(like=first.counts, metric="recall@50", error=0.2)
+    result = tr.evaluate(model, test, plan[0].design, train=train, metrics="recall@50")
+    assert result.protocol["design"] == plan[0].design.to_dict()
 
 
 def test_chosen_users():
@@ -198,19 +268,29 @@ def test_chosen_users():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"sampler": "magic"}, "unknown sampler"),
-        ({"users": 0}, "users is 0"),
-        ({"users": 5000}, "the test has 1500 users"),
-        ({"users": 10, "stratified": True, "train": None}, "stratified needs train"),
-        ({"error": 0.0}, "error is 0"),
-        ({"sampler": "fixed", "sample_size": 5, "num_negatives": 5}, "both given"),
-        ({"metrics": "recall@9999", "sampler": "exact"}, "k is 9999"),
+        ({"design": "magic"}, "unknown design 'magic'"),
+        ({"design": Exact(users=5000)}, "users is 5000; the test has 1500 users"),
+        ({"design": Exact(users=10, stratified=True), "train": None}, "stratified needs train"),
+        ({"design": Auto(budget=2), "test": SEVERAL}, "3 targets in the mean.* at least 6"),
+        ({"metrics": "recall@9999", "design": "exact"}, "k is 9999"),
+        ({"scope": "everyone"}, "unknown scope 'everyone'"),
+        ({"confidence": 95}, "confidence is 95"),
+        ({"metrics": "magic"}, "unknown metric"),
+        ({"progress": 3}, "progress is 3"),
+        ({"seed": -1}, "seed is -1"),
     ],
 )
 def test_bad_input(case, options, message):
     model, test, train = case
     with pytest.raises(InputError, match=message):
-        tr.evaluate(model, test, **{"train": train, **options})
+        tr.evaluate(model, **{"test": test, "train": train, **options})
+    # Nor is a function asked for anything before.
+    asked = []
+    function = tr.scoring.Callable(lambda users, items: asked.append(items), n_items=800)
+    options = {"test": test, "train": train, "design": Auto(budget=50), **options}
+    with pytest.raises(InputError, match=message):
+        tr.evaluate(function, **options)
+    assert not asked
 
 
 def test_a_bare_function_is_no_scorer(case):

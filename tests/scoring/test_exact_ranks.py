@@ -347,7 +347,7 @@ class Asked(Scorer):
 
     def score(self, users, items):
         for user, row in zip(users.tolist(), items.tolist(), strict=True):
-            self.pairs.extend((user, item) for item in dict.fromkeys(row))
+            self.pairs.extend((user, item) for item in row)
         return self.scores[users[:, None], items]
 
 

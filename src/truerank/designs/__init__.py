@@ -7,7 +7,9 @@ A design is frozen data: ``Exact()``, ``Fixed(num_negatives=99)``, ``Adaptive(bu
 
 from __future__ import annotations
 
+import functools
 import json
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from typing import Any
 
@@ -147,10 +149,36 @@ def fields_of(name: str) -> list[str]:
 
 
 def _made(name: str, options: dict[str, Any]) -> Design:
-    known = fields_of(name)
-    kind = REGISTRY[name]
-    known += ["sha256"] if kind is Frozen else []
-    for option in options:
+    more = ["sha256", "replacement"] if name == Frozen.name else []
+    _check_options(name, options, more)
+    return Frozen.from_dict(options) if more else REGISTRY[name](**options)
+
+
+def _check_options(name: str, options: dict[str, Any], more: Iterable[str] = ()) -> None:
+    """Raise for a name or an option that is not known, and say which design has the option."""
+    known = [*fields_of(name), *more]
+    for option, value in options.items():
         if option not in known:
-            raise _checks.unknown(f"option of {name}", option, known)
-    return Frozen.from_dict(options) if kind is Frozen else kind(**options)
+            others = [other for other in REGISTRY if option in fields_of(other)]
+            if not others:
+                raise _checks.unknown(f"option of {name}", option, known)
+            raise InputError(
+                f"{option} is {value!r}, but the design is {name}, which has no such option; leave "
+                f"it out, or name a design that has it: {', '.join(others)}"
+            )
+
+
+def _checking(kind: type[Design]) -> Callable[..., None]:
+    """The ``__init__`` of a design that says more of a wrong option than Python does."""
+    given = kind.__init__
+
+    @functools.wraps(given)
+    def __init__(self: Design, *arguments: Any, **options: Any) -> None:
+        _check_options(kind.name, options)
+        given(self, *arguments, **options)
+
+    return __init__
+
+
+for _kind in REGISTRY.values():
+    _kind.__init__ = _checking(_kind)  # type: ignore[method-assign]

@@ -103,8 +103,8 @@ class Adaptive(Design):
     def scheme(self, catalogue: int) -> Scheme:
         return Scheme(self.replacement, self.ladder(catalogue), self.hits)
 
-    def pairs(self, n_items: float) -> float | None:
-        return None if self.budget is None else float(min(self.budget, n_items))
+    def pairs(self, n_items: float, targets: float = 1.0) -> float | None:
+        return None if self.budget is None else float(min(self.budget, n_items * targets))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

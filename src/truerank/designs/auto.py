@@ -63,8 +63,8 @@ class Auto(Design):
             "Auto has no law of its own: truerank.evaluate turns it into Exact, Fixed or Adaptive"
         )
 
-    def pairs(self, n_items: float) -> float | None:
-        return None if self.budget is None else float(min(self.budget, n_items))
+    def pairs(self, n_items: float, targets: float = 1.0) -> float | None:
+        return None if self.budget is None else float(min(self.budget, n_items * targets))
 
 
 def check_error(error: float) -> float:

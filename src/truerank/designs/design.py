@@ -7,6 +7,8 @@ from abc import ABC, abstractmethod
 from dataclasses import Field, dataclass, fields
 from typing import Any, ClassVar
 
+import numpy as np
+
 from truerank import _checks
 from truerank.designs.draws import Draw
 from truerank.errors import InputError
@@ -39,6 +41,9 @@ class Design(ABC):
     stratified: bool = False
 
     def __post_init__(self) -> None:
+        for field in fields(self):  # plain numbers: they print and go to JSON
+            if isinstance(value := getattr(self, field.name), np.generic):
+                object.__setattr__(self, field.name, value.item())
         if self.users is not None:
             _checks.integer(self.users, "users", low=1)
         if not isinstance(self.stratified, bool):
@@ -66,18 +71,20 @@ class Design(ABC):
         'without'
         """
 
-    def pairs(self, n_items: float) -> float | None:
-        """The (user, item) pairs per target that this design asks of the scorer, at most.
+    def pairs(self, n_items: float, targets: float = 1.0) -> float | None:
+        """The (user, item) pairs per user that this design asks of the scorer, at most.
 
         Parameters
         ----------
         n_items : float
             Candidates per target, in the mean, the target included.
+        targets : float, default 1
+            Targets per user, in the mean.
 
         Returns
         -------
         float or None
-            Pairs in the mean over users, the target's own score included; None where it depends
+            Pairs in the mean over users, the targets' own scores included; None where it depends
             on the model.
 
         Examples

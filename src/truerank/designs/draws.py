@@ -7,7 +7,7 @@ Another way to draw needs three things: a class here, the law of the ranks that 
 from __future__ import annotations
 
 from abc import ABC
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
 from truerank import _checks
@@ -80,4 +80,8 @@ def read_draw(draw: Any) -> Draw:
         raise InputError(f"draw is {draw!r}; it must be one of truerank.designs, such as Uniform()")
     if name not in DRAWS:
         raise _checks.unknown("draw", name, DRAWS)
+    known = [field.name for field in fields(DRAWS[name])]
+    for option in options:
+        if option not in known:
+            raise _checks.unknown(f"option of {name}", option, known)
     return DRAWS[name](**options)

@@ -34,5 +34,5 @@ class Exact(Design):
     def scheme(self, catalogue: int) -> Scheme:
         return Scheme(replacement=False)
 
-    def pairs(self, n_items: float) -> float:
-        return n_items
+    def pairs(self, n_items: float, targets: float = 1.0) -> float:
+        return n_items - 1 + targets

@@ -67,8 +67,8 @@ class Fixed(Design):
     def scheme(self, catalogue: int) -> Scheme:
         return Scheme(self.replacement)
 
-    def pairs(self, n_items: float) -> float:
-        return float(self.sample_size or 0)
+    def pairs(self, n_items: float, targets: float = 1.0) -> float:
+        return (self.sample_size or 0) * targets
 
     def _told(self) -> list[Field[Any]]:
         return [field for field in super()._told() if field.name != "sample_size"]

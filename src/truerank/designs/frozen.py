@@ -70,8 +70,8 @@ class Frozen(Design):
     def scheme(self, catalogue: int) -> Scheme:
         return Scheme(self.negatives.replacement)
 
-    def pairs(self, n_items: float) -> float:
-        return 1.0 + int(self.negatives.start[-1]) / max(self.negatives.n_rows, 1)
+    def pairs(self, n_items: float, targets: float = 1.0) -> float:
+        return (1.0 + int(self.negatives.start[-1]) / max(self.negatives.n_rows, 1)) * targets
 
     def to_dict(self) -> dict[str, Any]:
         found = super().to_dict()
@@ -79,6 +79,7 @@ class Frozen(Design):
         return found | {
             "negatives": None if where is None else str(where),
             "sha256": self.negatives.hash,
+            "replacement": self.negatives.replacement,
         }
 
     @classmethod
@@ -88,7 +89,8 @@ class Frozen(Design):
         Parameters
         ----------
         options : dict
-            ``negatives``, a path; ``sha256`` of its content; ``users`` and ``stratified``.
+            ``negatives``, a path; ``sha256`` of its content; ``replacement``, whether lines of text
+            were drawn so; ``users`` and ``stratified``.
 
         Returns
         -------
@@ -107,16 +109,26 @@ class Frozen(Design):
         """
         options = dict(options)
         digest = options.pop("sha256", None)
-        if options.get("negatives") is None:
+        replacement = options.pop("replacement", False)
+        if "negatives" not in options:
+            raise InputError(
+                "frozen has no negatives; say which file holds them: "
+                "frozen(negatives='negatives.parquet')"
+            )
+        if options["negatives"] is None:
             raise InputError(
                 "the frozen negatives were in no file, so their design cannot be read back: save "
                 "them with FrozenNegatives.save and give that file"
             )
-        found = cls(options.pop("negatives"), **options)
+        negatives = options.pop("negatives")
+        if isinstance(negatives, (str, os.PathLike)):
+            negatives = FrozenNegatives.read(negatives, replacement=replacement)
+        found = cls(negatives, **options)
         if digest is not None and found.negatives.hash != digest:
             raise InputError(
                 f"{found.negatives.path} has other content (sha256 {found.negatives.hash[:12]}...) "
-                f"than the design was written for ({str(digest)[:12]}...)"
+                f"than the design was written for ({str(digest)[:12]}...); restore that file, or "
+                "leave sha256 out to take the file as it is"
             )
         return found
 
@@ -197,6 +209,15 @@ class FrozenNegatives:
             for part in _content(column):
                 digest.update(part)
         return digest.hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        """Whether rows and negatives are the same, wherever they are kept."""
+        if not isinstance(other, FrozenNegatives):
+            return NotImplemented
+        return self.hash == other.hash
+
+    def __hash__(self) -> int:
+        return hash(self.hash)
 
     def __repr__(self) -> str:
         sizes = np.unique(np.diff(self.start))

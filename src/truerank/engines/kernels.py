@@ -21,7 +21,7 @@ from truerank.engines.batches import as_table, pack
 from truerank.engines.items import Items
 from truerank.errors import InputError
 from truerank.outcomes.counts import RankCounts
-from truerank.rng import Keys
+from truerank.rng import Keys, check_seed
 from truerank.sampling import users
 from truerank.sampling._drawing import Ranked
 from truerank.sampling.carry_out import carry_out, while_drawing
@@ -85,7 +85,7 @@ class Kernel:
     ) -> None:
         self.items = Items.of(items)
         self.design = designs.get(design)
-        self.seed, self.ties, self.keep_target = seed, ties, keep_target
+        self.seed, self.ties, self.keep_target = check_seed(seed), ties, keep_target
         self.columns = _names(columns)
         self.n_users, self.chosen = n_users, chosen
         while_drawing(self.design, ties)  # raises for ties that the design cannot serve

@@ -17,6 +17,7 @@ from truerank.estimators.naive import Naive
 from truerank.estimators.rank_estimate import RankEstimate
 from truerank.estimators.registry import REGISTRY, describe, get
 from truerank.estimators.registry import check as check  # for inference, no part of the face
+from truerank.estimators.registry import check_metrics as check_metrics
 from truerank.estimators.smooth import Smooth
 from truerank.estimators.support import RankDistribution, Support
 

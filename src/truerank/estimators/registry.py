@@ -89,7 +89,13 @@ def get(estimator: str | Estimator) -> Estimator:
 
 def check(wanted: Iterable[Metric], estimator: Estimator, counts: RankCounts, plug_in: str) -> None:
     """Raise if the metrics cannot be estimated from these counts by this estimator."""
-    largest = int(counts.n_items.max())
+    check_metrics(wanted, estimator, int(counts.n_items.max()))
+    if plug_in not in ("plain", "posterior"):
+        raise InputError(f"plug_in is {plug_in!r}; it must be 'plain' or 'posterior'")
+
+
+def check_metrics(wanted: Iterable[Metric], estimator: Estimator, largest: int) -> None:
+    """Raise if an estimator does not give these metrics, or no pool, of ``largest`` at most."""
     for metric in wanted:
         if metric.k is not None and metric.k > largest:
             raise InputError(
@@ -100,8 +106,6 @@ def check(wanted: Iterable[Metric], estimator: Estimator, counts: RankCounts, pl
                 f"estimator {estimator.name!r} is not defined for {metric.key}; it gives recall "
                 "and precision only"
             )
-    if plug_in not in ("plain", "posterior"):
-        raise InputError(f"plug_in is {plug_in!r}; it must be 'plain' or 'posterior'")
 
 
 def describe(estimator: Estimator) -> str:

@@ -21,9 +21,9 @@ from truerank.estimators.support import RankDistribution
 from truerank.evaluation.pilot import START, Pilot, distribution
 from truerank.inference.planning.simulate import PredictedError, crowd, predict_error
 from truerank.metrics import Metric
+from truerank.sampling.carry_out import negatives_within
 from truerank.scoring.factors import Factors
-from truerank.scoring.function import Callable
-from truerank.scoring.ledger import Ledger
+from truerank.scoring.ledger import is_function
 from truerank.scoring.scorer import Scorer
 from truerank.scoring.task import Task
 
@@ -100,11 +100,11 @@ def choose(
 
 def _check_price(pilot: Pilot) -> None:
     """Nobody's money is spent without a word: a `Callable` may cost per pair."""
-    if not isinstance(pilot.scorer, Ledger) or not isinstance(pilot.scorer.scorer, Callable):
+    if not is_function(pilot.scorer):
         return
     n_users, mean_pool = pilot.n_users, float(pilot.task.n_items.mean())
     asks = ", ".join(
-        f"{design!r} up to {n_users * (design.pairs(mean_pool) or 0):,.0f} pairs"
+        f"{design!r} up to {n_users * (design.pairs(mean_pool, pilot.targets) or 0):,.0f} pairs"
         for design in (Auto(budget=50), Adaptive(), Fixed(num_negatives=99))
     )
     raise InputError(
@@ -121,11 +121,13 @@ def _within_pairs(
     everything = pilot.everything
     if everything <= budget:
         return Exact(), f"all {everything:,.0f} items per user are within the budget of {budget:g}"
-    n_users = _PILOT_USERS
+    negatives_within(budget, pilot.task)  # raises if it does not cover the targets
+    n_users, least = _PILOT_USERS, min(_FEWEST_USERS, pilot.n_users)
     if pilot.ledger is None:  # what is computed is not remembered: the pilot is an expense
-        n_users = min(n_users, int(_PILOT_SHARE * budget * pilot.n_users / START))
+        share = _PILOT_SHARE * budget if (1 - _PILOT_SHARE) * budget > 2 * pilot.targets + 1 else 0
+        n_users = min(n_users, int(share * pilot.n_users / (START * pilot.targets)))
     within = f"within {budget:,.6g} scored pairs per user instead of {everything:,.0f}"
-    if n_users < min(_FEWEST_USERS, pilot.n_users):
+    if n_users < least:
         return Adaptive(budget=budget), f"{within}; there is no room for a pilot"
     law = distribution(pilot.start(budget, n_users), metric, estimator)
     left = budget - math.ceil(pilot.spent)
@@ -216,7 +218,7 @@ def _to_error(
     if isinstance(pilot.scorer, Factors):  # sharing makes products of factors faster
         pair[SHARED_BY] = pilot.seconds_per_pair(shared_by=SHARED_BY)
     found: list[tuple[float, float, Design]] = []  # seconds, error, design
-    for design in _growing(pilot.task):
+    for design in _growing(pilot):
         predicted = _predict(law, metric, design, pilot, estimator)
         for shared_by, seconds in pair.items():
             if shared_by is not None and not isinstance(design, Fixed):
@@ -242,12 +244,12 @@ def _to_error(
     )
 
 
-def _growing(task: Task) -> Iterator[Design]:
+def _growing(pilot: Pilot) -> Iterator[Design]:
     """Designs from cheap to dear: adaptive and fixed ones of growing cost."""
-    pairs = 51
-    while pairs < task.n_items.mean():
-        yield Adaptive(budget=pairs)
-        if pairs <= task.n_items.min():
+    pairs, n_items = 51, pilot.task.n_items  # per target
+    while pairs < n_items.mean():
+        yield Adaptive(budget=math.ceil(pairs * pilot.targets))
+        if pairs <= n_items.min():
             yield Fixed(sample_size=pairs)
         pairs *= 2
 
@@ -255,8 +257,10 @@ def _growing(task: Task) -> Iterator[Design]:
 def _predict(
     law: RankDistribution, metric: Metric, design: Design, pilot: Pilot, estimator: Estimator
 ) -> PredictedError:
-    """The error on users such as those of the task, at most so many."""
+    """The error on users such as those of the task, at most so many; targets stand for users."""
     users = crowd(law, _simulated(pilot), pilot.task.n_items)
+    if isinstance(design, Adaptive) and design.budget is not None:
+        design = replace(design, budget=max(2.0, design.budget / pilot.targets))
     return predict_error(
         users, metric, design=design, estimator=estimator, catalogue=pilot.task.catalogue
     )

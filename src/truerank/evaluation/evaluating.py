@@ -8,6 +8,7 @@ from typing import Any
 
 from truerank import estimators
 from truerank import metrics as metrics_module
+from truerank import progress as _progress
 from truerank._types import Scope, Ties
 from truerank.designs import Auto, Design
 from truerank.estimators import Estimator
@@ -15,7 +16,8 @@ from truerank.evaluation import auto
 from truerank.evaluation.evaluated import Evaluation, protocol_card
 from truerank.evaluation.ranking import prepared
 from truerank.inference.estimates import DEFAULT_ESTIMATOR, DEFAULT_METRICS, estimate
-from truerank.metrics import MetricLike
+from truerank.inference.intervals.interval import check_confidence, check_scope
+from truerank.metrics import Metric, MetricLike
 from truerank.progress import Progress
 from truerank.sampling import users
 from truerank.sampling.carry_out import carry_out, while_drawing
@@ -92,11 +94,13 @@ def evaluate(
     (50000, 0.5)
     """
     _ties.check(ties)
+    _progress.check(progress)
     wanted = metrics_module.parse(metrics)
     chosen = estimators.get(estimator)
     asked = prepared(scorer, test, design, train=train, seed=seed, keep_target=keep_target)
     task, carried = asked.task, asked.design
     while_drawing(carried, ties)  # raises for ties that the design cannot serve
+    check_answers(wanted, chosen, int(task.n_items.max()), confidence, scope)
     ledger = asking(scorer)
     begin = time.perf_counter()
     reason, spent = f"{carried!r}, as asked for", 0
@@ -124,3 +128,32 @@ def evaluate(
     )
     cost = spent + ranked.pairs if ledger is None else ledger.asked
     return Evaluation(found, counts, card, cost, seconds)
+
+
+def check_answers(
+    wanted: Iterable[Metric],
+    estimator: Estimator,
+    largest: int,
+    confidence: float | None,
+    scope: str | None,
+) -> None:
+    """Raise for what cannot be answered, before anything is scored.
+
+    Parameters
+    ----------
+    wanted : iterable of Metric
+        The metrics.
+    estimator : Estimator
+        Not all of them give every metric.
+    largest : int
+        Items of the largest pool.
+    confidence : float or None
+        Confidence of the intervals.
+    scope : str or None
+        Whom they are for.
+    """
+    estimators.check_metrics(wanted, estimator, largest)
+    if confidence is not None:
+        check_confidence(confidence)
+    if scope is not None:
+        check_scope(scope)

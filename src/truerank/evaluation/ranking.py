@@ -11,6 +11,7 @@ from truerank.designs import Design
 from truerank.errors import InputError
 from truerank.outcomes.counts import RankCounts
 from truerank.progress import Progress
+from truerank.rng import check_seed
 from truerank.sampling import users
 from truerank.sampling.carry_out import carry_out
 from truerank.sampling.counting import check_whole_ranks, counts_of, table_of
@@ -160,6 +161,7 @@ def prepared(
             f"scorer is of type {type(scorer).__name__}; wrap your model in one of "
             "truerank.scoring, such as Factors(U, V), Dense(S) or Callable(function)"
         )
+    check_seed(seed)
     rows, population = users.take(test, train, chosen, seed)
     task = prepare(scorer, rows, train=train, keep_target=keep_target)
     return Prepared(task, chosen, population)

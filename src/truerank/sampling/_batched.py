@@ -10,6 +10,7 @@ from truerank._types import FloatArray, IntArray
 from truerank.designs.climb import climb
 from truerank.sampling import _tie_modes, streams
 from truerank.sampling._drawing import Drawing, Ranked
+from truerank.scoring.ledger import asking_once
 from truerank.scoring.scorer import Scorer, checked
 from truerank.scoring.task import Task
 
@@ -32,7 +33,10 @@ class Batched:
     """
 
     def __init__(self, scorer: Scorer, task: Task, drawing: Drawing) -> None:
-        self._scorer, self._task, self._drawing = scorer, task, drawing
+        # Several targets of a user, and draws with replacement, may come to one pair again.
+        again = task.n_users < task.n_rows or drawing.scheme.replacement
+        self._scorer = asking_once(scorer) if again else scorer
+        self._task, self._drawing = task, drawing
         self._stream = streams.STREAMS[type(drawing.draw)]
         self.tied = np.zeros(task.n_rows, dtype=np.int64)
         self.target_score: FloatArray = np.full(task.n_rows, np.nan)

@@ -85,13 +85,15 @@ def carry_out(
 def while_drawing(design: Design, policy: str) -> str:
     """How ties are treated while negatives are drawn, of `_tie_modes`."""
     ties.check(policy)
-    if not isinstance(design, Adaptive):
-        return "random" if policy == "random" else "count"
-    if policy == "mid":
+    if policy == "mid" and isinstance(design, (Adaptive, Auto)):
+        other = ", or a design by name" if isinstance(design, Auto) else ""
         raise InputError(
             "ties is 'mid', which gives a tied target a rank between others; adaptive sampling has "
             "to know at each stage whether to go on: take 'random', 'optimistic' or 'pessimistic'"
+            + other
         )
+    if not isinstance(design, Adaptive):
+        return "random" if policy == "random" else "count"
     return "random" if policy == "spread" else policy
 
 

@@ -30,9 +30,8 @@ def matched(frozen: FrozenNegatives, task: Task, scorer: Scorer) -> tuple[IntArr
     known = user * task.catalogue + target
     order = np.argsort(known, kind="stable")
     asked = task.user * task.catalogue + task.target
-    at = np.minimum(np.searchsorted(known[order], asked), known.size - 1)
-    mine = order[at]
-    missing = known[mine] != asked
+    at = np.searchsorted(known[order], asked)
+    missing = np.append(known[order], -1)[at] != asked  # -1: beyond the last
     if missing.any():
         row = int(np.argmax(missing))
         raise InputError(
@@ -40,6 +39,7 @@ def matched(frozen: FrozenNegatives, task: Task, scorer: Scorer) -> tuple[IntArr
             f"first: user {task.user_id[row]}, item "
             f"{scorer.item_ids.values(task.target[row : row + 1])[0]})"
         )
+    mine = order[at]
     length = np.diff(frozen.start)[mine]
     start = starts(length)
     place = np.arange(start[-1]) - np.repeat(start[:-1] - frozen.start[mine], length)

@@ -10,6 +10,8 @@ from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError
 from truerank.scoring._blocks import Block, Blocks
 from truerank.scoring._count import kernels
+from truerank.scoring._rectangles import rectangles
+from truerank.scoring.ledger import is_function
 from truerank.scoring.scorer import Scorer, real_numbers
 from truerank.scoring.task import Task
 
@@ -55,32 +57,30 @@ def _catalogue(scorer: Scorer, task: Task, block: Block) -> tuple[FloatArray, Fl
 def _candidates(scorer: Scorer, task: Task, block: Block) -> tuple[FloatArray, FloatArray]:
     """The same with the items in question only, for scorers that are asked pair by pair.
 
-    A row holds a user's candidates and targets in the order of the catalogue. Rows are filled up
-    with their last item again, which the scorer need not score twice.
+    A row holds a user's candidates and targets in the order of the catalogue. A function gets all
+    users at once, rows filled up with their last item, which it is not asked for twice; other
+    scorers get those with equally many items at a time, so that nothing is scored as filling.
     """
     asked = np.ones((block.user.size, task.catalogue), dtype=np.bool_)
     asked[task.left_out_of(block.row[block.layers[0]])] = False
     asked[block.place, task.target[block.row]] = True
-    code = np.flatnonzero(asked)
-    user, item = np.divmod(code, task.catalogue)
-    length = np.bincount(user, minlength=block.user.size)
+    user, item = np.nonzero(asked)
+    length = np.bincount(user)
     first = np.cumsum(length) - length
-    items = np.repeat(item[first + length - 1][:, None], length.max(), axis=1)
-    items[user, np.arange(code.size) - first[user]] = item
-    who, step = scorer.label, max(1, _ASKED // block.user.size)
-    scores = np.concatenate(
-        [
-            real_numbers(scorer.score(block.user, part), part.shape, who)
-            for part in (items[:, i : i + step] for i in range(0, items.shape[1], step))
-        ],
-        axis=1,
-    )
+    column = np.arange(int(length.max()))
+    filled = np.minimum(first[:, None] + column, (first + length - 1)[:, None])
+    scores = np.zeros(filled.shape, dtype=np.float32)
+    for at in [filled] if is_function(scorer) else rectangles(user, _ASKED):
+        who = block.user[user[at[:, 0]]]
+        found = real_numbers(scorer.score(who, item[at]), at.shape, scorer.label)
+        scores = scores.astype(np.promote_types(scores.dtype, found.dtype), copy=False)
+        scores[user[at], at - first[user[at]]] = found
     _check_candidates(scorer, block, np.count_nonzero(~np.isfinite(scores), axis=1))
-    target_code = block.place * task.catalogue + task.target[block.row]
-    at = block.place, np.searchsorted(code, target_code) - first[block.place]
-    target = scores[at]
-    scores[at] = -np.inf
-    scores[np.arange(items.shape[1]) >= length[:, None]] = -np.inf
+    code = block.place * task.catalogue + task.target[block.row]
+    mine = np.searchsorted(user * task.catalogue + item, code) - first[block.place]
+    target = scores[block.place, mine]
+    scores[block.place, mine] = -np.inf
+    scores[column >= length[:, None]] = -np.inf
     return scores, target
 
 

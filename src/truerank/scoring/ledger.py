@@ -43,9 +43,8 @@ class Ledger(Scorer):
         self.asked = 0
         self.seconds = 0.0
         self._remembers = False
-        # Pairs as user * n_items + item, sorted, with their scores; and whole rows by user.
-        self._pair = np.empty(0, dtype=np.int64)
-        self._score = np.empty(0)
+        # Pairs as user * n_items + item, sorted, with their scores, in few parts; rows by user.
+        self._known: list[tuple[IntArray, FloatArray]] = []
         self._row: dict[int, FloatArray] = {}
 
     @property
@@ -59,14 +58,18 @@ class Ledger(Scorer):
     @contextmanager
     def remembering(self) -> Iterator[None]:
         """Within the block, what is scored is remembered, to be used then and later."""
-        self._remembers = True
+        before, self._remembers = self._remembers, True
         try:
             yield
         finally:
-            self._remembers = False
+            self._remembers = before
+
+    def remember(self) -> None:
+        """From now on, what is scored is remembered."""
+        self._remembers = True
 
     def score(self, users: IntArray, items: IntArray) -> FloatArray:
-        if not (self._remembers or self._pair.size):
+        if not (self._remembers or self._known):
             return self._ask(users, items)
         pair, back = np.unique(users[:, None] * self.n_items + items, return_inverse=True)
         scores, known = self._recalled(pair)
@@ -116,19 +119,22 @@ class Ledger(Scorer):
 
     def _recalled(self, pair: IntArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
         """Remembered scores of pairs, and which of them are remembered."""
-        scores = np.empty(pair.size)
-        if not self._pair.size:
-            return scores, np.zeros(pair.size, dtype=np.bool_)
-        at = np.minimum(np.searchsorted(self._pair, pair), self._pair.size - 1)
-        known = self._pair[at] == pair
-        scores[known] = self._score[at[known]]
+        scores, known = np.empty(pair.size), np.zeros(pair.size, dtype=np.bool_)
+        for held, score in self._known:
+            at = np.minimum(np.searchsorted(held, pair), held.size - 1)
+            here = held[at] == pair
+            scores[here] = score[at[here]]
+            known |= here
         return scores, known
 
     def _remember(self, pair: IntArray, scores: FloatArray) -> None:
-        pair = np.concatenate([self._pair, pair])
-        order = np.argsort(pair, kind="stable")
-        self._pair = pair[order]
-        self._score = np.concatenate([self._score, scores])[order]
+        # Joined with parts that are not larger: a pair is moved about log(pairs) times.
+        while self._known and self._known[-1][0].size <= pair.size:
+            held, score = self._known.pop()
+            pair = np.concatenate([held, pair])
+            order = np.argsort(pair, kind="stable")
+            pair, scores = pair[order], np.concatenate([score, scores])[order]
+        self._known.append((pair, scores))
 
 
 def asking(scorer: Scorer) -> Ledger | None:
@@ -147,3 +153,39 @@ def asking(scorer: Scorer) -> Ledger | None:
     if isinstance(scorer, Ledger):
         return scorer
     return None if scorer.is_matrix else Ledger(scorer)
+
+
+def is_function(scorer: Scorer) -> bool:
+    """Whether a scorer asks somebody's function, whose pairs may cost money.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        Any scorer.
+
+    Returns
+    -------
+    bool
+        True for a `Callable` and a ledger of one.
+    """
+    return isinstance(scorer.scorer if isinstance(scorer, Ledger) else scorer, Callable)
+
+
+def asking_once(scorer: Scorer) -> Scorer:
+    """A scorer that asks a function for no pair twice, where pairs may come again.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        Any scorer.
+
+    Returns
+    -------
+    Scorer
+        A ledger that remembers, for a function; other scorers as they are.
+    """
+    if not is_function(scorer):
+        return scorer
+    ledger = scorer if isinstance(scorer, Ledger) else Ledger(scorer)
+    ledger.remember()
+    return ledger
