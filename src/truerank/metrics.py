@@ -90,7 +90,18 @@ class Metric:
         >>> tr.Metric("auc").depends_on_pool, tr.Metric("recall", 10).depends_on_pool
         (True, False)
         """
-        return self.function is None and self.name == "auc"
+        return self.function is None and self.name in _ON_POOL
+
+    @property
+    def counts_hits(self) -> bool:
+        """Whether every rank up to the cut-off has the same gain: a share of users.
+
+        Examples
+        --------
+        >>> tr.Metric("precision", 5).counts_hits, tr.Metric("ndcg", 5).counts_hits
+        (True, False)
+        """
+        return self.function is None and self.name in ("recall", "precision")
 
     def gain(self, rank: Any, n_items: Any) -> FloatArray:
         """The gain of each rank; the arguments broadcast.
@@ -129,7 +140,7 @@ class Metric:
         >>> tr.Metric("recall", 10).best(), tr.Metric("precision", 10).best()
         (1.0, 0.1)
         """
-        return self._scale if self.function is None else float(self.gain([1.0], 2.0)[0])
+        return float(self.gain([1.0], 2.0)[0])
 
     @property
     def _scale(self) -> float:
@@ -153,7 +164,6 @@ class Metric:
         return gain
 
 
-# Each is 1 at rank 1.
 _GAINS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
     "recall": lambda rank, n_items: np.ones_like(rank),
     "precision": lambda rank, n_items: np.ones_like(rank),
@@ -161,6 +171,10 @@ _GAINS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
     "ap": lambda rank, n_items: 1.0 / rank,
     "auc": lambda rank, n_items: (n_items - rank) / (n_items - 1.0),
 }
+
+# Gains that depend on the pool. Each is a + b / (N - 1): `estimators._base.expected_gains` and the
+# posterior of smooth rest on it.
+_ON_POOL = frozenset({"auc"})
 
 _ALIASES = {
     "hr": "recall",

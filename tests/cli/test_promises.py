@@ -270,9 +270,9 @@ def test_shells_complete() -> None:
 
 def test_what_is_completed_is_what_there_is() -> None:
     from truerank import _types
-    from truerank.cli import _answers, _protocol
+    from truerank.cli import _answers, _names, _protocol
 
-    assert set(_answers.ESTIMATORS) == set(tr.estimators.REGISTRY)
+    assert set(_names.estimators()) == set(tr.estimators.REGISTRY)
     assert get_args(_types.Scope) == _answers.SCOPES
     assert get_args(_types.Ties) == _protocol.TIES
 

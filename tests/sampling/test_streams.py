@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import truerank as tr
 from truerank.rng import below, draws
 from truerank.sampling import streams
 from truerank.scoring.factors import Factors
@@ -150,3 +151,16 @@ def test_seeds_and_users_have_streams_of_their_own():
     assert (first == first[0]).mean() < 0.1
     assert (first == second).mean() < 0.05
     assert np.array_equal(first, drawn(0))
+
+
+def test_a_draw_without_a_stream_is_refused_by_every_design():
+    """Adaptive designs hand their draw on, as fixed ones do."""
+    from truerank.designs import Adaptive, Draw, Fixed
+
+    class Unknown(Draw):
+        name = "unknown"
+
+    scorer = tr.scoring.Callable(lambda users, items: items * 1.0, n_items=50)
+    for design in (Fixed(num_negatives=5, draw=Unknown()), Adaptive(budget=9, draw=Unknown())):
+        with pytest.raises(tr.InputError, match="no stream of negatives; there are: Uniform"):
+            tr.count(scorer, ([0, 1], [3, 4]), design)

@@ -15,6 +15,7 @@ from truerank import __version__
 from truerank.cli import (
     _added,
     _groups,
+    _names,
     _output,
     audit,
     compare,
@@ -81,15 +82,15 @@ def _root(
     """Options that go before any command."""
 
 
-app.command("demo", help=demo.HELP)(demo.demo)
-app.command("estimate", help=estimate.HELP)(estimate.estimate)
-app.command("evaluate", help=evaluate.HELP)(evaluate.evaluate)
-app.command("compare", help=compare.HELP)(compare.compare)
-app.command("report", help=report.HELP)(report.report)
-app.command("audit", help=audit.HELP)(audit.audit)
-app.command("plan", help=plan.HELP)(plan.plan)
-app.command("map", help=map_.HELP)(map_.map_cutoffs)
-app.command("translate", help=translate.HELP)(translate.translate)
+app.command("demo", help=demo.HELP, cls=_names.Command)(demo.demo)
+app.command("estimate", help=estimate.HELP, cls=_names.Command)(estimate.estimate)
+app.command("evaluate", help=evaluate.HELP, cls=_names.Command)(evaluate.evaluate)
+app.command("compare", help=compare.HELP, cls=_names.Command)(compare.compare)
+app.command("report", help=report.HELP, cls=_names.Command)(report.report)
+app.command("audit", help=audit.HELP, cls=_names.Command)(audit.audit)
+app.command("plan", help=plan.HELP, cls=_names.Command)(plan.plan)
+app.command("map", help=map_.HELP, cls=_names.Command)(map_.map_cutoffs)
+app.command("translate", help=translate.HELP, cls=_names.Command)(translate.translate)
 app.command("reproduce", help=_added.REPRODUCE, context_settings=_added.ANYTHING)(_added.missing)
 
 # Newer typers carry their own copy of click, so the class is found from one that all export.

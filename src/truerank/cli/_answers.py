@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from truerank.cli import _names
 from truerank.cli._options import ANSWERS, option
 from truerank.cli._results import Run
 from truerank.progress import reporting
@@ -16,23 +17,10 @@ if TYPE_CHECKING:
     from truerank.metrics import Metric
     from truerank.outcomes.counts import RankCounts
 
-ESTIMATORS = (
-    "smooth",
-    "naive",
-    "mapped",
-    "rank-estimate",
-    "cls",
-    "bv",
-    "mle",
-    "wmle",
-    "mes",
-    "bv-mle",
-    "bv-mes",
-    "mn-mle",
-    "mn-mes",
-)
 SCOPES = ("these-users", "population")
-METRICS = "recall (hr), precision, ndcg, ap (mrr), auc, as in recall@1,5,10. Repeatable."
+METRICS = (
+    "Metrics with their cut-offs, as in recall@1,5,10: {metrics} (hr, mrr, ...). Repeatable."
+)
 SCOPE = (
     "Whom the answer is for: the users evaluated (these-users, the default), or all users that "
     "they are a sample of."
@@ -47,13 +35,12 @@ class Answers:
 
     estimator: list[str] | None = option(
         None,
-        f"One of {', '.join(ESTIMATORS)}; smooth unless stated. Options as in "
-        '"bv(gamma=0.1)". Repeatable.',
+        'One of {estimators}; the first unless stated. Options as in "bv(gamma=0.1)". Repeatable.',
         "NAME",
         short="-e",
-        suggest=ESTIMATORS,
+        suggest=_names.estimators,
     )
-    metrics: list[str] | None = option(None, METRICS, "NAME@K", short="-m")
+    metrics: list[str] | None = option(None, METRICS, "NAME@K", short="-m", suggest=_names.metrics)
     confidence: float = option(
         0.95,
         "Confidence of the intervals; 0 for none, which is quicker for mle, mes and the other "
@@ -131,9 +118,9 @@ class Compared:
         "One file holds all models: the column that tells them apart; model unless stated.",
         "COLUMN",
     )
-    metrics: list[str] | None = option(None, METRICS, "NAME@K", short="-m")
+    metrics: list[str] | None = option(None, METRICS, "NAME@K", short="-m", suggest=_names.metrics)
     estimator: str = option(
-        "smooth", "As in truerank estimate.", "NAME", short="-e", suggest=ESTIMATORS
+        "smooth", "As in truerank estimate.", "NAME", short="-e", suggest=_names.estimators
     )
     scope: str | None = option(None, SCOPE, known=SCOPES)
     confidence: float = option(0.95, "Confidence of the intervals.", "SHARE")

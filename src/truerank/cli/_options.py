@@ -30,7 +30,7 @@ def option(
     *,
     short: str | None = None,
     known: Sequence[str] = (),
-    suggest: Sequence[str] = (),
+    suggest: Sequence[str] | Callable[[], Sequence[str]] = (),
     panel: str | None = None,
     **more: Any,
 ) -> Any:
@@ -48,8 +48,8 @@ def option(
         A short spelling: ``"-m"``.
     known : list of str
         All values there are: the shell completes them, others are refused with the nearest.
-    suggest : list of str
-        Some values there are, for the shell to complete.
+    suggest : list of str, or callable
+        Some values there are, for the shell to complete; called when it does.
     panel : str, optional
         The heading that it stands under; that of its group if not given.
     **more
@@ -60,7 +60,7 @@ def option(
     dataclasses.Field
         The declaration, which `truerank.cli._groups.command` reads.
     """
-    spec = _Option(text, metavar, short, tuple(known), tuple(suggest), panel, more)
+    spec = _Option(text, metavar, short, tuple(known), suggest, panel, more)
     return field(default=MISSING if default is ... else default, metadata={_SPEC: spec})
 
 
@@ -113,7 +113,7 @@ class _Option:
     metavar: str | None
     short: str | None
     known: tuple[str, ...]
-    suggest: tuple[str, ...]
+    suggest: Sequence[str] | Callable[[], Sequence[str]]
     panel: str | None
     more: Mapping[str, Any]
 
@@ -124,7 +124,9 @@ class _Option:
         more = dict(self.more)
         if words := self.known or self.suggest:
             more["autocompletion"] = lambda incomplete: [
-                word for word in words if word.startswith(incomplete)
+                word
+                for word in (words() if callable(words) else words)
+                if word.startswith(incomplete)
             ]
         if self.known:
             more["callback"] = _one_of(f"--{spelling}", self.known)

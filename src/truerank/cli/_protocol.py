@@ -42,19 +42,21 @@ class Protocol:
         suggest=("auto", "exact", "adaptive", "fixed", "lj24"),
     )
     budget: float | None = option(
-        None, "auto, adaptive: scored pairs per user in the mean, at most.", "PAIRS"
+        None, "Designs auto and adaptive: scored pairs per user at most, in the mean.", "PAIRS"
     )
-    seconds: float | None = option(None, "auto: seconds that scoring may take, about.", "S")
+    seconds: float | None = option(None, "Design auto: about how long scoring may take.", "SECONDS")
     error: float | None = option(
         None,
-        "auto: relative root mean squared error that the first metric may have; 0.05 (5 %) unless "
-        "stated.",
+        "Design auto: relative root mean squared error that the first metric may have; 0.05 (5 %) "
+        "unless stated.",
         "SHARE",
     )
-    num_negatives: int | None = option(None, "fixed: negatives per target.", "N")
-    sample_size: int | None = option(None, "fixed: the same with the target counted.", "N")
+    num_negatives: int | None = option(None, "Design fixed: negatives per target.", "N")
+    sample_size: int | None = option(
+        None, "Design fixed: the same with the target counted: 100 negatives make 101.", "N"
+    )
     replacement: bool | None = option(None, "Whether an item may be drawn twice for a target.")
-    shared_by: int | None = option(None, "fixed: users who share their negatives.", "USERS")
+    shared_by: int | None = option(None, "Design fixed: users who share negatives.", "USERS")
     negatives: Path | None = option(
         None,
         "A file of frozen negatives: .parquet, or lines '(user,item) negative ...' separated by "
@@ -62,8 +64,14 @@ class Protocol:
         "FILE",
     )
     users: int | None = option(None, "Evaluate a random sample of N users.", "N")
-    stratified: bool = option(False, "--users: stratify by the number of training items.")
-    ties: str = option("spread", "What items of the target's own score do.", known=TIES)
+    stratified: bool = option(False, "With --users: stratify by the number of training items.")
+    ties: str = option(
+        "spread",
+        "How items that tie with the target count: spread (the expectation over random "
+        "tie-breaking), random, mid, optimistic or pessimistic.",
+        "RULE",
+        known=TIES,
+    )
     keep_target: bool = option(
         False, "Rank targets that are training items of their user all the same."
     )

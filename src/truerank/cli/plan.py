@@ -51,7 +51,7 @@ def plan(
     ),
     scope: str | None = option(None, SCOPE, known=SCOPES),
     comparison: bool = option(
-        False, "The error is that of the difference of two models of about this metric."
+        False, "Plan for the difference of two such models: --error is that of the difference."
     ),
     samples: Samples,
     output: Output,

@@ -44,7 +44,7 @@ def translate(
     *,
     sampled: list[str] | None = option(
         None,
-        "Sampled metrics: recall (hr), precision, ndcg, ap (mrr), auc. Several by comma or by "
+        "Sampled metrics: {metrics} (or hr, mrr, ...). Several by comma or by "
         "repeating; several models as A:hr@10=0.62 and B:hr@10=0.58.",
         "NAME@K=VALUE",
         short="-s",

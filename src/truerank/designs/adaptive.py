@@ -76,6 +76,7 @@ class Adaptive(Design):
             _checks.integer(self.stop, "stop", low=self.start, why="no less than start")
         object.__setattr__(self, "replacement", check_replacement(self.replacement))
         object.__setattr__(self, "draw", read_draw(self.draw))
+        self.draw.check(replacement=self.replacement, adaptive=True)
 
     def ladder(self, catalogue: int) -> tuple[int, ...]:
         """The sample sizes, in increasing order.

@@ -6,7 +6,6 @@ Another way to draw needs three things: a class here, the law of the ranks that 
 
 from __future__ import annotations
 
-from abc import ABC
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
@@ -15,7 +14,7 @@ from truerank.errors import InputError
 
 
 @dataclass(frozen=True)
-class Draw(ABC):
+class Draw:
     """A way to draw negatives. Its options are its fields.
 
     Examples
@@ -25,6 +24,21 @@ class Draw(ABC):
     """
 
     name: ClassVar[str]
+
+    def check(self, *, replacement: bool, adaptive: bool) -> None:
+        """Raise where a design asks for what this draw cannot do; this one can do all.
+
+        Parameters
+        ----------
+        replacement : bool
+            Whether negatives are drawn with replacement.
+        adaptive : bool
+            Whether samples grow.
+
+        Examples
+        --------
+        >>> tr.designs.Uniform().check(replacement=False, adaptive=True)
+        """
 
     def to_dict(self) -> dict[str, Any]:
         """The draw as plain data, ready for JSON.

@@ -61,6 +61,7 @@ class Fixed(Design):
         object.__setattr__(self, "num_negatives", size - 1)
         object.__setattr__(self, "replacement", check_replacement(self.replacement))
         object.__setattr__(self, "draw", read_draw(self.draw))
+        self.draw.check(replacement=self.replacement, adaptive=False)
         if self.shared_by is not None:
             _checks.integer(self.shared_by, "shared_by", low=1, why="users per block")
 

@@ -17,6 +17,7 @@ import numpy as np
 from truerank._types import FloatArray, IntArray
 from truerank.designs import Adaptive
 from truerank.designs.climb import climb
+from truerank.designs.draws import Draw
 from truerank.engines.batches import Counted
 from truerank.engines.kernels import Kernel
 from truerank.errors import InputError
@@ -111,7 +112,7 @@ def within_budget(kernel: Kernel, run: Run) -> Climbed:
 
     def draw(rows: IntArray, before: IntArray, goal: IntArray) -> IntArray:
         nonlocal pairs
-        level = Level(kernel, key[rows], int(before[0]), goal, score[rows])
+        level = Level(kernel, key[rows], int(before[0]), goal, score[rows], design.draw)
         found = pa.concat_tables(run(level))
         if len(found) != rows.size:
             raise InputError(
@@ -165,6 +166,7 @@ class Level:
     before: int
     goal: IntArray
     score: FloatArray
+    draw: Draw
 
     def __call__(self, rows: Any) -> Any:
         import pyarrow as pa
@@ -181,7 +183,7 @@ class Level:
             if mine.size:
                 mode = while_drawing(kernel.design, kernel.ties)
                 scheme = kernel.design.scheme(kernel.items.n_items)
-                drawing = drawing_of(scheme, mode, task, kernel.seed)
+                drawing = drawing_of(scheme, mode, task, kernel.seed, draw=self.draw)
                 ledger = asking(scorer)
                 asked = 0 if ledger is None else ledger.asked
                 draws = sampler(ledger or scorer, task, drawing)

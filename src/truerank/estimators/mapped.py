@@ -46,7 +46,7 @@ class Mapped(Estimator):
             mapping.get(self.mapping)
 
     def supports(self, metric: Metric) -> bool:
-        return metric.name in ("recall", "precision") and metric.function is None
+        return metric.counts_hits
 
     def fit(
         self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike, plug_in: str

@@ -22,16 +22,35 @@ class Column:
     Attributes
     ----------
     name : str
-        The attribute of `Estimate` that it is, and its key in dicts, JSON, CSV and data frames.
+        Its key in dicts, JSON, CSV and data frames, and the attribute of `Estimate` that it is
+        unless ``derived`` says otherwise.
     heading : str
         What tables for people call it; empty if they do not show it.
     text : callable
         What such a table shows, from an estimate and the digits after the point.
+    derived : callable, optional
+        What it is, from an estimate, where that is no attribute of `Estimate`.
     """
 
     name: str
     heading: str = ""
     text: Callable[[Estimate, int], str] = lambda one, digits: ""
+    derived: Callable[[Estimate], Any] | None = None
+
+    def value(self, one: Estimate) -> Any:
+        """What it is for an estimate, as plain data.
+
+        Parameters
+        ----------
+        one : Estimate
+            The estimate.
+
+        Returns
+        -------
+        object
+            A number, a text, a truth value or None.
+        """
+        return getattr(one, self.name) if self.derived is None else self.derived(one)
 
 
 def interval(one: Estimate, digits: int) -> str:
@@ -104,5 +123,8 @@ def row(metric: str, estimator: str, found: Estimate | None, **known: Any) -> di
     dict
         ``metric``, ``estimator`` and all columns; those not known are None.
     """
-    told = {column.name: getattr(found, column.name, known.get(column.name)) for column in COLUMNS}
+    told = {
+        column.name: known.get(column.name) if found is None else column.value(found)
+        for column in COLUMNS
+    }
     return {"metric": metric, "estimator": estimator, **told}

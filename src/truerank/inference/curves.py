@@ -210,7 +210,7 @@ def curves(
     --------
     >>> from truerank.inference.curves import curves
     >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
-    >>> curves(tr.estimate(counts), "recall", largest=5)["recall"].value.tolist()
+    >>> curves(tr.estimate(counts), "recall", largest=5)["recall"].value.round(4).tolist()
     [0.25, 0.5, 0.5, 0.75, 0.75]
     """
     return curves_of(
@@ -331,7 +331,7 @@ def rank_curve(estimates: Estimates) -> RankCurve:
     --------
     >>> from truerank.inference.curves import rank_curve
     >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
-    >>> rank_curve(tr.estimate(counts)).cdf.tolist()[-1]
+    >>> rank_curve(tr.estimate(counts)).cdf.round(4).tolist()[-1]
     1.0
     """
     found = curves(estimates, "recall", largest=1, ranks=True).ranks

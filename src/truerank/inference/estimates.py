@@ -242,7 +242,7 @@ class Estimates(Result, Mapping[str, Estimate]):
     --------
     >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
     >>> est = tr.estimate(counts, ["recall@5", "ndcg@5"])
-    >>> list(est), est["hr@5"].value
+    >>> list(est), round(est["hr@5"].value, 4)
     (['recall@5', 'ndcg@5'], 0.75)
     """
 
@@ -276,7 +276,7 @@ class Estimates(Result, Mapping[str, Estimate]):
         Examples
         --------
         >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
-        >>> tr.estimate(counts).distribution.cdf([1, 2, 10]).tolist()
+        >>> tr.estimate(counts).distribution.cdf([1, 2, 10]).round(4).tolist()
         [0.25, 0.5, 1.0]
         """
         return self.fit.distribution

@@ -25,8 +25,8 @@ class Result(ABC):
         Examples
         --------
         >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
-        >>> [row["value"] for row in tr.estimate(counts, "recall@1,5").rows()]
-        [0.25, 0.75]
+        >>> [row["metric"] for row in tr.estimate(counts, "recall@1,5").rows()]
+        ['recall@1', 'recall@5']
         """
 
     @abstractmethod

@@ -63,7 +63,8 @@ def settled(fitted: Fitted, metrics: Iterable[Metric], *, error: float = ERROR) 
     fitted : Fitted
         A fit with a posterior.
     metrics : iterable of Metric
-        Metrics with a cut-off; each name counts once.
+        Metrics with a cut-off; each name counts once, and those with a function of their own
+        do not.
     error : float, default 0.05
         Relative root mean squared error within which a metric counts as known.
 
@@ -74,7 +75,8 @@ def settled(fitted: Fitted, metrics: Iterable[Metric], *, error: float = ERROR) 
         `truerank.inference.planning.resolution.resolution` may give a somewhat larger K.
     """
     error = check_error(error)
-    by_name = {metric.name: metric for metric in metrics if metric.k is not None}
+    # Metrics of one's own have a meaning at their own cut-off only; reports have hundreds of them.
+    by_name = {m.name: m for m in metrics if m.k is not None and m.function is None}
     if not by_name:
         return []
     largest = int(fitted.counts.n_items.max())

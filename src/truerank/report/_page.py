@@ -179,7 +179,7 @@ def _of_model(model: ModelContent, keys: set[str]) -> dict[str, Any]:
             for name, curve in model.curves.items()
         },
         "points": {
-            one.metric: {c.name: _number(getattr(one, c.name)) for c in columns.COLUMNS}
+            one.metric: {c.name: _number(c.value(one)) for c in columns.COLUMNS}
             for one in model.points.values()
             if one.metric in keys
         },

@@ -37,7 +37,6 @@ class Batched:
         again = task.n_users < task.n_rows or drawing.scheme.replacement
         self._scorer = asking_once(scorer) if again else scorer
         self._task, self._drawing = task, drawing
-        self._stream = streams.STREAMS[type(drawing.draw)]
         self.tied = np.zeros(task.n_rows, dtype=np.int64)
         self.target_score: FloatArray = np.full(task.n_rows, np.nan)
         self.pairs = 0
@@ -48,7 +47,7 @@ class Batched:
         hits = np.zeros(rows.size, dtype=np.int64)
         for part in _batches(goal - before):
             here = rows[part]
-            items = self._stream(
+            items = streams.stream_of(self._drawing.draw)(
                 self._task,
                 here,
                 self._drawing.keys[here],

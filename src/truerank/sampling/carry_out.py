@@ -12,7 +12,7 @@ from truerank import _checks
 from truerank import progress as _progress
 from truerank._types import IntArray
 from truerank.designs import Adaptive, Auto, Design, Exact, Fixed, Frozen
-from truerank.designs.draws import Uniform
+from truerank.designs.draws import Draw, Uniform
 from truerank.errors import InputError
 from truerank.outcomes.schemes import Scheme
 from truerank.progress import Progress
@@ -75,7 +75,8 @@ def carry_out(
         return _given(scorer, task, start, items, drawing, progress)
     if isinstance(design, Adaptive):
         scheme = design.scheme(task.catalogue)
-        drawing = drawing_of(scheme, mode, task, seed, total=negatives_within(design.budget, task))
+        total = negatives_within(design.budget, task)
+        drawing = drawing_of(scheme, mode, task, seed, draw=design.draw, total=total)
         return sample(scorer, task, drawing, progress=progress)
     if isinstance(design, Fixed):
         return _fixed(scorer, task, design, mode, seed, n_users or task.n_users, progress)
@@ -223,7 +224,7 @@ def _fixed(
     assert design.sample_size is not None
     check_pools(task, design.sample_size, replacement=design.replacement)
     one_size = Scheme(design.replacement, (design.sample_size,))
-    drawing = dataclasses.replace(drawing_of(one_size, mode, task, seed), draw=design.draw)
+    drawing = drawing_of(one_size, mode, task, seed, draw=design.draw)
     replicate = None
     if design.shared_by is not None:
         block = blocks.assign(task, design.shared_by, n_users, seed)
@@ -252,8 +253,14 @@ def _given(
 
 
 def drawing_of(
-    scheme: Scheme, mode: str, task: Task, seed: int, *, total: int | None = None
+    scheme: Scheme,
+    mode: str,
+    task: Task,
+    seed: int,
+    *,
+    draw: Draw = Uniform(),
+    total: int | None = None,
 ) -> Drawing:
     """What to draw for the rows of a task, each user on its own stream."""
     keys = task.keys(seed)
-    return Drawing(scheme, total, _tie_modes.code(mode), keys, _tie_modes.keys(keys))
+    return Drawing(scheme, total, _tie_modes.code(mode), keys, _tie_modes.keys(keys), draw)

@@ -105,7 +105,7 @@ def freeze(
     check_pools(task, size, replacement=design.replacement)
     keys = task.keys(seed)
     end = np.full(task.n_rows, size - 1)
-    stream = streams.STREAMS[type(design.draw)]
+    stream = streams.stream_of(design.draw)
     items = np.concatenate(
         [
             stream(

@@ -10,6 +10,7 @@ on to the last item. Items left out of a user's pool are skipped.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 from truerank._types import IntArray
 from truerank.designs.draws import Draw, Uniform
+from truerank.errors import InputError
 from truerank.rng import Keys, below, draws
 from truerank.scoring.task import Task
 
@@ -72,8 +74,19 @@ def negatives(
     return items
 
 
-# The stream of each way to draw.
-STREAMS: dict[type[Draw], Callable[..., IntArray]] = {Uniform: negatives}
+Stream = Callable[..., IntArray]
+# The stream of each way to draw: takes the draw, then what `negatives` takes.
+STREAMS: dict[type[Draw], Stream] = {Uniform: lambda draw, *rows, **how: negatives(*rows, **how)}
+
+
+def stream_of(draw: Draw) -> Stream:
+    """The stream of a way to draw, its options known; it takes what `negatives` takes."""
+    if type(draw) not in STREAMS:
+        raise InputError(
+            f"draw is {draw!r}, for which there is no stream of negatives; there are: "
+            f"{', '.join(kind.__name__ for kind in STREAMS)}"
+        )
+    return functools.partial(STREAMS[type(draw)], draw)
 
 
 def is_left_out(

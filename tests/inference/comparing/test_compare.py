@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +12,7 @@ from scipy import stats
 
 import truerank as tr
 from truerank.errors import InputError
+from truerank.inference import verdicts
 from truerank.inference.comparing import _covariance
 from truerank.inference.comparing.compare import compare_all
 from truerank.inference.planning.simulate import sampled_ranks
@@ -214,6 +218,75 @@ def test_three_models_their_ranking_and_adjusted_p_values():
     assert "Paired: the same 800 users" in two.how
     assert two.verdict in repr(two)
     assert list(two.to_pandas()["model"]) == ["A"]
+
+
+def two_models(naive_first: str) -> dict[str, tr.RankCounts]:
+    """A is the better one at 20; whether uncorrected recall says so depends on the samples."""
+    a, b = sampled(global_ranks(), 60, 0, shared=False)
+    one = tr.RankCounts.from_ranks(a, n_items=N_ITEMS, sample_size=60, replacement=False)
+    if naive_first == "A":
+        two = tr.RankCounts.from_ranks(b, n_items=N_ITEMS, sample_size=60, replacement=False)
+    else:  # a smaller sample flatters
+        (_, b) = sampled(global_ranks(), 15, 0, shared=False)
+        two = tr.RankCounts.from_ranks(b, n_items=N_ITEMS, sample_size=15, replacement=False)
+    return {"A": one, "B": two}
+
+
+def test_the_verdict_has_three_parts():
+    """What is so and how sure; what uncorrected numbers say; what to do next."""
+    sure = tr.compare(two_models("A"), "recall@20")
+    (one,) = sure.differences
+    assert sure.verdict == (
+        f"A is better than B on recall@20: {one.value:+.4f} against B (95 % interval "
+        f"{one.low:+.4f} to {one.high:+.4f}). The sampled ranks as they are put A first, too."
+    )
+    other = tr.compare(two_models("B"), "recall@20", unpaired=True)
+    leader, second = other.ranking
+    assert (
+        f"The sampled ranks as they are would have put {second.model} first ({second.naive:.4f} "
+        f"against {leader.naive:.4f} for {leader.model})."
+    ) in other.verdict
+    counts = two_models("A")["A"]
+    open_ = tr.compare({"A": counts, "same": counts}, "recall@20")
+    assert open_.verdict.startswith(
+        "Not decided on recall@20: A leads same, but that may be chance"
+    )
+    assert open_.verdict.endswith("To tell them apart, use more negatives, or adaptive sampling.")
+    wide = tr.compare({"A": counts, "same": counts}, "recall@20", scope="population")
+    assert wide.verdict.endswith(
+        "To tell them apart, use more users, more negatives, or adaptive sampling."
+    )
+    head = tr.compare(two_models("A"), "recall@1")
+    assert not all(one.resolvable for one in head.differences)
+    assert head.verdict.endswith(verdicts.CAUTION)
+    assert not re.search(r"Holm|\bp\b", sure.verdict + open_.verdict)  # details stand below
+
+
+def test_a_comparison_is_a_table():
+    found = tr.compare(two_models("A"), "recall@20")
+    content = json.loads(json.dumps(found.to_dict()))
+    assert content["verdict"] == found.verdict
+    assert content["ranking"][0]["naive"] == found.ranking[0].naive
+    assert found.rows()[0]["metric"] == "recall@20"
+    assert "tests" not in found.rows()[0]
+    head, _, first, _ = found.to_markdown().splitlines()
+    assert head.startswith("| place | model | recall@20 | 95 % interval | naive |")
+    assert first.startswith("| 1 | A | ")
+    assert found.verdict in found._repr_html_()
+    assert "Possible places of each model (95 %, Holm-corrected)." in found._repr_html_()
+
+
+def test_several_metrics_take_one_fit_per_model(monkeypatch):
+    fits = []
+    fit = tr.estimators.Smooth.fit
+
+    def counted(self, counts, **options):
+        fits.append(options["metrics"])
+        return fit(self, counts, **options)
+
+    monkeypatch.setattr(tr.estimators.Smooth, "fit", counted)
+    compare_all(two_models("A"), ["recall@20", "ndcg@20", "ap"])
+    assert len(fits) == 2
 
 
 def test_inputs_of_every_kind_agree(tmp_path):

@@ -38,7 +38,6 @@ from truerank.outcomes.paired import PairedCounts
 from truerank.progress import Progress
 
 _WORLDS = 20_000  # draws that tell who is best
-_PROPORTIONS = ("recall", "precision")
 
 
 @dataclass(frozen=True)
@@ -380,7 +379,7 @@ def _tests(
         pooled = model.counts.pooled()
         weight = pooled.weight * (pooled.effective_users / pooled.total_weight)
         samples.append(Sample.of(model.gains * model.per_user, weight))
-    of_two = user_sampling.z_test if metric.name in _PROPORTIONS else user_sampling.t_test
+    of_two = user_sampling.z_test if metric.counts_hits else user_sampling.t_test
     found: dict[tuple[str, str], tuple[HypothesisTest, ...]] = {
         (models[i].name, models[j].name): (of_two(samples[i], samples[j]),)
         for i, j in combinations(range(len(models)), 2)

@@ -378,7 +378,7 @@ def difference_interval(
 def sign_test(
     differences: Any, weights: Any = None, *, alternative: Alternative = "two-sided"
 ) -> HypothesisTest:
-    """Sign test of paired users: of those whose gains differ, is either model ahead for more?
+    """Sign test of paired users: is either model ahead for more of those whose gains differ.
 
     Exact (binomial); the statistic is the share of users for whom the first leads.
 
@@ -463,7 +463,7 @@ def wilcoxon_test(
 
 
 def bonferroni(p_values: Any) -> FloatArray:
-    """p-values times their number.
+    """The p-values times their number (Bonferroni's correction).
 
     The chance that any of several true hypotheses is rejected stays what it is for one.
 
