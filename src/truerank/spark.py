@@ -22,7 +22,7 @@ from truerank.engines.batches import Counted
 from truerank.engines.items import Items
 from truerank.engines.kernels import Kernel, Lots
 from truerank.engines.levels import Climbed, Places, within_budget
-from truerank.engines.spark import Job, Users, frame, from_table, session
+from truerank.engines.spark import Job, Users, frame, from_table, is_rows, session
 from truerank.errors import InputError
 from truerank.estimators import Estimator
 from truerank.evaluation import auto
@@ -60,7 +60,8 @@ def rank(
     Parameters
     ----------
     users : Users, DataFrame, str or path; or a test
-        Rows of users with their vectors; with a scorer as items, the targets as in
+        Rows of users with their vectors; with a scorer as items, rows without vectors (`Users` or
+        a DataFrame), or the targets as in
         `truerank.rank`.
     items : Items, array, str, path or Scorer
         Item vectors, or a scorer that pickles.
@@ -108,7 +109,8 @@ def count(
     Parameters
     ----------
     users : Users, DataFrame, str or path; or a test
-        Rows of users with their vectors; with a scorer as items, the targets as in
+        Rows of users with their vectors; with a scorer as items, rows without vectors (`Users` or
+        a DataFrame), or the targets as in
         `truerank.count`.
     items : Items, array, str, path or Scorer
         Item vectors, or a scorer that pickles.
@@ -157,7 +159,8 @@ def evaluate(
     Parameters
     ----------
     users : Users, DataFrame, str or path; or a test
-        Rows of users with their vectors; with a scorer as items, the targets as in
+        Rows of users with their vectors; with a scorer as items, rows without vectors (`Users` or
+        a DataFrame), or the targets as in
         `truerank.evaluate`.
     items : Items, array, str, path or Scorer
         Item vectors, or a scorer that pickles.
@@ -229,12 +232,12 @@ class _Run:
     ) -> None:
         self._options = options
         ours = Items.of(items)
-        if not ours.needs_vectors:
+        if not ours.needs_vectors and not is_rows(users):
             users = Users(frame(_rows(users, train)), distinct=True)
         elif train is not None:
             raise InputError(
-                "train is given, but users come with their vectors: give training items in the "
-                "same rows, as a column train of lists"
+                "train is given, but users come as rows: give training items in the same rows, as "
+                "a column train of lists"
             )
         rows = Users.of(users)
         self._options["columns"] = rows.columns

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from truerank.outcomes.counts import RankCounts
 
 SCOPES = ("these-users", "population")
-METRICS = (
-    "Metrics with their cut-offs, as in recall@1,5,10: {metrics} (hr, mrr, ...). Repeatable."
-)
+METRICS = "Metrics with their cut-offs, as in recall@1,5,10: {metrics} (hr, mrr, ...). Repeatable."
 SCOPE = (
     "Whom the answer is for: the users evaluated (these-users, the default), or all users that "
     "they are a sample of."

@@ -96,6 +96,11 @@ class Users:
         return source if isinstance(source, cls) else cls(source)
 
 
+def is_rows(users: Any) -> bool:
+    """Whether users are rows of Spark already, rather than a test as one machine has it."""
+    return isinstance(users, (Users, _pyspark().DataFrame))
+
+
 class Job:
     """Rows of users on Spark, and functions applied to all of them."""
 
