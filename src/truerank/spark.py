@@ -187,7 +187,9 @@ def evaluate(
     Returns
     -------
     Evaluation
-        As `truerank.evaluate` gives it; ``cost`` is what all workers asked of the scorer.
+        As `truerank.evaluate` gives it; ``cost`` is what all workers asked of the scorer, but for
+        tasks that Spark had to run again. Samples that grow may come to a pair again in a later job
+        (with replacement, or for another target of the user): a scorer with a cache answers then.
 
     Examples
     --------

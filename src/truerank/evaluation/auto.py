@@ -18,7 +18,7 @@ from truerank.designs import Adaptive, Auto, Design, Exact, Fixed
 from truerank.errors import InputError
 from truerank.estimators import Estimator
 from truerank.estimators.support import RankDistribution
-from truerank.evaluation.pilot import START, Pilot, distribution
+from truerank.evaluation.pilot import ROW_USERS, START, Pilot, distribution
 from truerank.inference.planning.simulate import PredictedError, crowd, predict_error
 from truerank.metrics import Metric
 from truerank.sampling.carry_out import negatives_within
@@ -129,8 +129,9 @@ def _within_pairs(
     within = f"within {budget:,.6g} scored pairs per user instead of {everything:,.0f}"
     if n_users < least:
         return Adaptive(budget=budget), f"{within}; there is no room for a pilot"
+    before = pilot.spent  # by timing, which a budget in seconds has left out
     law = distribution(pilot.start(budget, n_users), metric, estimator)
-    left = budget - math.ceil(pilot.spent)
+    left = budget - math.ceil(pilot.spent - before)
     candidates: list[Design] = [Adaptive(budget=left)]
     size = pilot.sample_size(left)
     if size <= pilot.task.n_items.min():
@@ -167,28 +168,55 @@ def _within_seconds(
         if whole <= seconds:
             return Exact(), f"ranking all items takes about {_span(whole)}"
         if pilot.ledger is not None:  # a pair costs as much as all items of its user
-            n_users = max(1, int(pilot.n_users * seconds / whole))
-            return Exact(users=n_users), (
+            n_users = max(ROW_USERS, int(pilot.n_users * seconds / whole))
+            return Exact(users=min(n_users, pilot.n_users)), (
                 f"this model scores all items of a user at a time; all users would take about "
                 f"{_span(whole)}"
             )
         pairs = seconds / pilot.seconds_per_pair() / pilot.n_users
         return _within_pairs(pilot, metric, estimator, _at_least(pairs, pilot))
-    n_users = _ROUND
-    while True:  # until the time per pair is known well enough
-        pilot.start(pilot.everything, n_users)
-        if pilot.ledger.seconds >= min(seconds / 10, 1.0) or n_users >= pilot.task.n_users:
+    for n_users, size in _rounds(pilot):
+        pilot.start(pilot.everything, n_users, size)
+        if pilot.ledger.seconds >= min(seconds / 10, 1.0):
+            break  # the time per pair is known well enough
+        if pilot.ledger.asked and n_users >= pilot.task.n_users:
             break
-        n_users *= 4
     per_pair = pilot.seconds_per_asked_pair()
     if per_pair is None:
-        return Adaptive(), "all scores of a pilot came from a cache, so that nothing was timed"
+        return _from_cache(pilot)
     left = max(seconds - pilot.ledger.seconds, 0.0) / max(per_pair, 1e-12)
-    budget = (pilot.cost + left) / pilot.n_users
+    budget = (pilot.ledger.known + left) / pilot.n_users
     if budget >= pilot.everything:
         whole = per_pair * pilot.everything * pilot.n_users
         return Exact(), f"ranking all items takes about {_span(whole)}"
-    return _within_pairs(pilot, metric, estimator, _at_least(budget, pilot))
+    size = min(START, int(pilot.task.n_items.min()))
+    if budget < size * pilot.targets:  # those who were looked at have so many
+        n_users = max(_ROUND, int(budget * pilot.n_users / (size * pilot.targets)))
+        return Fixed(sample_size=size, users=min(n_users, pilot.n_users)), (
+            f"a pair takes about {per_pair:.2g} s, so that there is no time for all users"
+        )
+    return _within_pairs(pilot, metric, estimator, math.floor(budget))
+
+
+def _rounds(pilot: Pilot) -> Iterator[tuple[int, int]]:
+    """Users and sample sizes to look at, more and more, until something has to be asked for."""
+    size = START
+    while True:
+        n_users = _ROUND
+        yield n_users, size
+        while n_users < pilot.task.n_users:
+            n_users *= 4
+            yield n_users, size
+        if size >= pilot.task.n_items.min():
+            return
+        size *= 2
+
+
+def _from_cache(pilot: Pilot) -> tuple[Design, str]:
+    """The largest sample of all users, none of which had to be asked for."""
+    size, largest = int(pilot.task.n_items.min()), int(pilot.task.n_items.max())
+    design = Exact() if size == largest else Fixed(sample_size=size)
+    return design, "all its scores are in the scorer's cache, so that nothing was timed"
 
 
 def _at_least(budget: float, pilot: Pilot) -> float:

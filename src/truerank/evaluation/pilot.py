@@ -26,7 +26,7 @@ from truerank.scoring.task import Task
 
 START = Adaptive().start  # the sample size that adaptive and larger fixed samples begin with
 _MATRIX_USERS = 64  # whose exact ranks are timed, and four times as many for samples
-_ROW_USERS = 8
+ROW_USERS = 8
 _TIMED_SIZE = 100
 
 
@@ -83,14 +83,14 @@ class Pilot:
                 return self._carry_out(few, design)
         return self._carry_out(few, design)
 
-    def start(self, budget: float, n_users: int) -> RankCounts:
+    def start(self, budget: float, n_users: int, size: int = START) -> RankCounts:
         """The first negatives of users: any design within the budget begins with them."""
-        size = min(START, self.sample_size(budget), int(self.task.n_items.min()))
+        size = min(size, self.sample_size(budget), int(self.task.n_items.min()))
         return self.counts(Fixed(sample_size=size), n_users)
 
     def seconds_exact(self) -> float:
         """Seconds of an exact evaluation of all users, by a few of them."""
-        n_users = _MATRIX_USERS if self.scorer.is_matrix else _ROW_USERS
+        n_users = _MATRIX_USERS if self.scorer.is_matrix else ROW_USERS
         return self._seconds(Exact(), n_users) * self.n_users
 
     def seconds_per_pair(self, *, shared_by: int | None = None) -> float:

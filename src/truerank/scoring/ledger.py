@@ -55,6 +55,11 @@ class Ledger(Scorer):
     def scores_rows(self) -> bool:
         return self.scorer.scores_rows
 
+    @property
+    def known(self) -> int:
+        """Number of pairs that are remembered."""
+        return sum(pair.size for pair, _ in self._known)
+
     @contextmanager
     def remembering(self) -> Iterator[None]:
         """Within the block, what is scored is remembered, to be used then and later."""
