@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,9 @@ from truerank.scoring import Callable, Dense
 
 if shutil.which("java") is None:
     pytest.skip("Spark needs Java, and there is no java on the PATH", allow_module_level=True)
-pytest.importorskip("pyspark", reason="Spark needs pyspark: pip install truerank[spark]")
+pyspark = pytest.importorskip("pyspark", reason="Spark needs pyspark: pip install truerank[spark]")
+# Workers cannot import this file: what it defines goes to them with its code.
+pyspark.cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 N_USERS, N_ITEMS, SEED = 60, 120, 3
 _rng = np.random.default_rng(5)
