@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -140,7 +141,7 @@ class Metric:
         >>> tr.Metric("recall", 10).best(), tr.Metric("precision", 10).best()
         (1.0, 0.1)
         """
-        return float(self.gain([1.0], 2.0)[0])
+        return _best(self)
 
     @property
     def _scale(self) -> float:
@@ -162,6 +163,11 @@ class Metric:
                 f"{gain.shape} for ranks of shape {rank.shape}"
             )
         return gain
+
+
+@lru_cache(maxsize=4096)  # a curve has hundreds of metrics, and each is asked for every estimate
+def _best(metric: Metric) -> float:
+    return float(metric.gain([1.0], 2.0)[0])
 
 
 _GAINS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
