@@ -2,7 +2,8 @@
 
 Workers draw and score; the driver knows of each target only its pool, its hits and its sample size
 (some 50 bytes), and decides by the same climb as on one machine who goes on. Scores of targets
-travel along, so that no pair is asked for twice.
+travel along, so that they are asked for once. A negative that comes up again in a later level (with
+replacement, or for another target of its user) is asked for again.
 """
 
 from __future__ import annotations
