@@ -53,6 +53,10 @@ class MissingExtraError(TruerankError, ImportError):
     """
 
 
+class OutOfBudget(TruerankError):  # for truerank itself, which asks for less then
+    """A call would take more pairs than are left of a budget."""
+
+
 class TruerankWarning(UserWarning):
     """Base of every warning that truerank gives.
 

@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from truerank import _checks
 from truerank._types import FloatArray, IntArray
-from truerank.errors import InputError, TruerankError
+from truerank.designs.purse import Purse
+from truerank.errors import InputError, OutOfBudget, TruerankError
 from truerank.scoring._calls import completed, within
 from truerank.scoring._ids import Ids
 from truerank.scoring._pair_cache import PairCache
@@ -48,7 +49,8 @@ class Callable(Scorer):
     user_ids : array-like, optional
         The ids of all users; needed if they are not whole numbers from 0 on.
     batch_pairs : int
-        Largest number of pairs in one call.
+        Largest number of pairs in one call. Under a budget a call takes a sixteenth of all its
+        pairs at most, so that the budget outlasts a few calls that fail.
     cache : str or path, optional
         A folder that keeps scored pairs. A run that broke off, or a second evaluation, asks only
         for pairs that have no score under ``name``. Each batch is safe on disk when the next
@@ -126,6 +128,20 @@ class Callable(Scorer):
         self._lock = threading.Lock()
 
     def score(self, users: IntArray, items: IntArray) -> FloatArray:
+        return self._ask(users, items, Purse(), lambda pairs, scores: None)
+
+    def _ask(
+        self,
+        users: IntArray,
+        items: IntArray,
+        purse: Purse,
+        rescue: abc.Callable[[IntArray, FloatArray], None],
+    ) -> FloatArray:
+        """`score`, every attempt at a call paid for from a purse.
+
+        If it breaks off, ``rescue`` gets what was answered before: sorted pairs, as
+        user * n_items + item, and their scores.
+        """
         users, items = np.asarray(users), np.asarray(items)
         if items.ndim != 2 or users.shape != items.shape[:1]:
             raise InputError(f"users {users.shape} and items {items.shape} must be (B,) and (B, n)")
@@ -137,9 +153,12 @@ class Callable(Scorer):
         user, item = np.divmod(pair, self.n_items)
         scores = self._known(distinct, user, item)
         missing = np.flatnonzero(np.isnan(scores))
-        calls = [missing[at] for at in rectangles(user[missing], self.batch_pairs)]
+        most = purse.call_size(self.batch_pairs)
+        calls = [missing[at] for at in rectangles(user[missing], most)]
         batches = completed(
-            calls, lambda at: self._call(distinct[user[at[:, 0]]], item[at]), self.concurrency
+            calls,
+            lambda at: self._call(distinct[user[at[:, 0]]], item[at], purse),
+            self.concurrency,
         )
         begin = time.perf_counter()
         try:
@@ -148,9 +167,25 @@ class Callable(Scorer):
                     scores[at] = values
                 if self._cache is not None:
                     self._cache.add([call for _, call in batch])
+        except BaseException:
+            kept = ~np.isnan(scores)
+            rescue(distinct[user[kept]] * self.n_items + item[kept], scores[kept])
+            raise
         finally:
             self.asked_seconds += time.perf_counter() - begin
         return np.asarray(scores[back].reshape(items.shape))
+
+    def _is_cached(self, users: IntArray, items: IntArray) -> npt.NDArray[np.bool_]:
+        """Which pairs the cache on disk has a score for; users and items of shape (n_pairs,)."""
+        if self._cache is None:
+            return np.zeros(users.size, dtype=np.bool_)
+        order = np.argsort(users, kind="stable")
+        distinct, lengths = np.unique(users, return_counts=True)
+        found = np.empty(users.size)
+        found[order] = self._cache.find(
+            self.user_ids.values(distinct), lengths, self.item_ids.values(items[order])
+        )
+        return ~np.isnan(found)
 
     def close(self) -> None:
         """Close the cache's file; the next use opens it again.
@@ -183,11 +218,16 @@ class Callable(Scorer):
         return scores
 
     def _call(
-        self, users: IntArray, items: IntArray
+        self, users: IntArray, items: IntArray, purse: Purse
     ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float64]]:
         """User ids, item ids and scores of one call, tried again as often as agreed."""
         user_ids, item_ids = self.user_ids.values(users), self.item_ids.values(items)
+        failure: Exception | None = None
         for attempt in range(self.retries + 1):
+            try:
+                purse.pay(item_ids.size, again=attempt > 0)
+            except OutOfBudget as error:
+                raise error from failure
             with self._lock:
                 self.calls += 1
                 self.asked_pairs += item_ids.size
@@ -199,17 +239,20 @@ class Callable(Scorer):
                 )
                 scores = self._checked(answer, user_ids, item_ids)
             except InputError as error:  # would be the same again
-                raise InputError(f"{error}. {self._kept()}") from error.__cause__
+                raise InputError(f"{error}. {self._kept}") from error.__cause__
             except Exception as error:
+                purse.lose(item_ids.size)
+                failure = error
                 if attempt == self.retries:
                     times = "once" if attempt == 0 else f"{attempt + 1} times"
                     raise TruerankError(
                         f"the scoring function failed for {_some(user_ids, 'user')} with "
                         f"{item_ids.shape[1]} items each, tried {times}: "
-                        f"{type(error).__name__}: {error}. {self._kept()}"
+                        f"{type(error).__name__}: {error}. {self._kept}"
                     ) from error
                 self._sleep(min(self.backoff * 2.0 ** min(attempt, 60), _LONGEST_PAUSE))
             else:
+                purse.receive(scores.size)
                 with self._lock:
                     self.scored_pairs += scores.size
                 return user_ids, item_ids, scores
@@ -225,7 +268,9 @@ class Callable(Scorer):
         scores = checked(answer, item_ids.shape, who, where=pair)
         return scores.astype(np.float64, copy=False)
 
+    @property
     def _kept(self) -> str:
+        """A sentence on what becomes of the pairs scored so far, for messages."""
         if self._cache is None:
             return "Scored pairs are not kept; with cache= and name= the next run would go on here"
         return (
