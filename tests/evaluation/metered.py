@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 
 import truerank as tr
@@ -23,20 +25,32 @@ def make_data(n_targets: int = 1):
 
 
 class Meter:
-    """A function of user and item ids that writes down each call, then answers or fails."""
+    """A function of user and item ids that writes down each call, then answers or fails.
 
-    def __init__(self, scores, *, fails_every: int | None = None) -> None:
-        self.scores, self.fails_every = scores, fails_every
-        self.calls: list[np.ndarray] = []  # codes of pairs
+    ``fails_every`` n calls the n-th fails; ``fails`` is the probability that a call does.
+    """
+
+    def __init__(self, scores, *, fails_every: int | None = None, fails: float = 0.0) -> None:
+        self.scores, self.fails_every, self.fails = scores, fails_every, fails
+        self.rng, self.lock = np.random.default_rng(11), threading.Lock()
+        self.n_calls = 0
+        self.answered: list[np.ndarray] = []  # codes of pairs
         self.failed: list[np.ndarray] = []
 
     def __call__(self, users, items):
         pairs = (users[:, None] * self.scores.shape[1] + items).ravel()
-        self.calls.append(pairs)
-        if self.fails_every and len(self.calls) % self.fails_every == 0:
-            self.failed.append(pairs)
+        with self.lock:
+            self.n_calls += 1
+            fails = self.rng.random() < self.fails
+            fails |= bool(self.fails_every) and self.n_calls % self.fails_every == 0
+            (self.failed if fails else self.answered).append(pairs)
+        if fails:
             raise ConnectionError("try again")
         return self.scores[users[:, None], items]
+
+    @property
+    def calls(self) -> list[np.ndarray]:
+        return self.answered + self.failed
 
     @property
     def asked(self) -> int:
@@ -51,9 +65,10 @@ class Meter:
     @property
     def twice(self) -> int:
         """Pairs asked for again though they had been answered."""
-        if not self.calls:
+        if not self.answered:
             return 0
-        return self.asked - self.retried - np.unique(np.concatenate(self.calls)).size
+        pairs = np.concatenate(self.answered)
+        return pairs.size - np.unique(pairs).size
 
     def scorer(self, **options):
         return tr.scoring.Callable(self, n_items=self.scores.shape[1], backoff=0.0, **options)

@@ -12,6 +12,11 @@ from metered import N_ITEMS, N_USERS, Meter, Pairwise, Rowwise, make_data
 import truerank as tr
 from truerank import InputError, designs
 from truerank.designs import LJ24, Adaptive, Auto, Exact, Fixed, Frozen
+from truerank.errors import TruerankError
+from truerank.sampling import users
+from truerank.sampling.carry_out import drawing_of, sample
+from truerank.sampling.counting import counts_of
+from truerank.scoring.task import prepare
 
 DESIGNS = {
     repr(design): design
@@ -82,7 +87,7 @@ def evaluate(scorer, data, design, **options):
     )  # fmt: skip
 
 
-def keeps_the_law(result, design, asked, *, retried=0):
+def keeps_the_law(result, design, asked):
     """What was asked is what is told, and no more than was agreed."""
     assert asked == result.cost
     assert result.pairs_per_user == asked / result.protocol["users"]
@@ -90,7 +95,7 @@ def keeps_the_law(result, design, asked, *, retried=0):
         assert result.protocol["users"] == design.users
     budget = getattr(design, "budget", None)
     if budget is not None:
-        assert asked - retried <= budget * result.protocol["users"]
+        assert asked <= budget * result.protocol["users"]
 
 
 def gives_the_counts_of_its_design(result, data):
@@ -99,6 +104,20 @@ def gives_the_counts_of_its_design(result, data):
     carried = designs.from_dict(result.protocol["design"])
     dense = tr.scoring.Dense(scores)
     assert result.counts == tr.count(dense, test, carried, train=train, seed=SEED)
+
+
+def gives_the_counts_of_its_scheme(result, data):
+    """Wherever calls that failed ended the climb: by the ladder and the hits that counts carry."""
+    scores, test, train = data
+    (scheme,) = result.counts.schemes
+    if not scheme.adaptive:
+        return gives_the_counts_of_its_design(result, data)
+    dense = tr.scoring.Dense(scores)
+    carried = designs.from_dict(result.protocol["design"])
+    rows, _ = users.take(test, train, carried, SEED)
+    task = prepare(dense, rows, train=train, keep_target=False)
+    drawing = drawing_of(scheme, "random", task, SEED)
+    assert result.counts == counts_of(task, sample(dense, task, drawing), "spread", SEED)
 
 
 @pytest.mark.parametrize("name", DESIGNS)
@@ -192,13 +211,148 @@ def test_a_scorer_that_was_used_before_begins_again(data):
 @pytest.mark.parametrize("name", FEW)
 @pytest.mark.parametrize("fails_every", [2, 5])
 def test_retries_count_as_asked(data, name, fails_every):
-    """What failed is asked again, on top of what the design takes; nothing else is."""
+    """What failed is asked again, from the same budget; nothing else is."""
     design, meter = DESIGNS[name], Meter(data[0], fails_every=fails_every)
     result = evaluate(meter.scorer(batch_pairs=512), data, design)
     assert meter.retried > 0
-    keeps_the_law(result, design, meter.asked, retried=meter.retried)
-    gives_the_counts_of_its_design(result, data)
+    keeps_the_law(result, design, meter.asked)
+    gives_the_counts_of_its_scheme(result, data)
     assert meter.twice == 0
+
+
+WITHIN = [
+    Adaptive(budget=7.9),
+    Adaptive(budget=60.5),
+    Adaptive(budget=100, replacement=True),
+    Adaptive(budget=970),
+    LJ24(budget=130),
+    Auto(budget=20),
+    Auto(budget=60.5),
+    Auto(budget=40, users=60),
+]
+FAILING = {
+    "every 2nd": {"fails_every": 2},
+    "every 5th": {"fails_every": 5},
+    "every 20th": {"fails_every": 20},
+    "one in five": {"fails": 0.2},
+}
+
+
+@pytest.mark.parametrize("batch_pairs", [100, 4096])
+@pytest.mark.parametrize("how", FAILING)
+@pytest.mark.parametrize("design", WITHIN, ids=repr)
+def test_budgets_hold_whatever_fails(data, design, how, batch_pairs):
+    meter = Meter(data[0], **FAILING[how])
+    n_targets = data[1][0].size // N_USERS
+    if design.budget < 4 * n_targets:
+        pytest.skip("no room for failures")
+    result = evaluate(meter.scorer(batch_pairs=batch_pairs, retries=20), data, design)
+    assert meter.retried > 0 or len(meter.calls) < 20
+    keeps_the_law(result, design, meter.asked)
+    gives_the_counts_of_its_scheme(result, data)
+    assert meter.twice == 0
+
+
+@pytest.mark.parametrize("data", [1], indirect=True)
+@pytest.mark.parametrize("kind", [Adaptive, Auto])
+def test_budgets_that_failures_use_up(data, kind, tmp_path):
+    """Each target and one negative are 400 pairs, of the 500 allowed."""
+    meter = Meter(data[0], fails_every=2)
+    scorer = meter.scorer(cache=tmp_path, name="model")
+    with pytest.raises(TruerankError) as said:
+        evaluate(scorer, data, kind(budget=2.5))
+    text = str(said.value)
+    assert meter.twice == 0
+    assert meter.asked <= 500
+    assert "the budget of 2.5 scored pairs per user, 500 in all, does not suffice" in text
+    assert f"{meter.asked} pairs were asked for, {meter.retried} of them in" in text
+    assert f"in {len(meter.failed)} calls that failed" in text
+    assert "larger budget=" in text
+    assert "run again with the same cache=" in text
+    # What was scored is not lost.
+    n_answered = meter.asked - meter.retried
+    meter.fails_every = None
+    assert evaluate(scorer, data, kind(budget=2.5)).cost == 400 - n_answered
+    assert meter.twice == 0
+    scorer.close()
+
+
+@pytest.mark.parametrize("data", [3], indirect=True)
+@pytest.mark.parametrize("design", [Adaptive(budget=60.5), Auto(budget=100)], ids=repr)
+def test_budgets_hold_in_threads(data, design):
+    meter = Meter(data[0], fails=0.1)
+    result = evaluate(meter.scorer(batch_pairs=128, concurrency=4, retries=20), data, design)
+    assert meter.retried > 0
+    keeps_the_law(result, design, meter.asked)
+    gives_the_counts_of_its_scheme(result, data)
+    assert meter.twice == 0
+
+
+@pytest.mark.parametrize("budget", [975, 1000, 1300])
+@pytest.mark.parametrize("data", [1], indirect=True)
+def test_an_exact_evaluation_that_calls_which_fail_leave_no_money_for(data, budget):
+    """970 items per user, with 10 % of the calls failing: the last budget covers that."""
+    meter = Meter(data[0], fails=0.1)
+    result = evaluate(meter.scorer(batch_pairs=1000, retries=20), data, Auto(budget=budget))
+    keeps_the_law(result, Auto(budget=budget), meter.asked)
+    gives_the_counts_of_its_scheme(result, data)
+    assert meter.twice == 0
+    shrunk = f"Adaptive(budget={budget}) instead of Exact(): "
+    assert result.reason.startswith("Exact(): " if budget == 1300 else shrunk)
+
+
+def test_a_fixed_sample_is_shrunk_alike_for_all_users():
+    scores, test, _ = gamma_case(200, 3000, 0.35)
+    meter = Meter(scores, fails=0.1)
+    result = tr.evaluate(
+        meter.scorer(batch_pairs=512), test, Auto(budget=200), metrics="recall@50",
+        confidence=None, seed=SEED,
+    )  # fmt: skip
+    keeps_the_law(result, Auto(budget=200), meter.asked)
+    (size,) = np.unique(result.counts.sample_size).tolist()
+    assert 150 < size < 200
+    assert result.protocol["design"] == Fixed(sample_size=size).to_dict()
+    assert result.reason.startswith(f"Fixed(num_negatives={size - 1}) instead of Fixed(num_negat")
+    assert "calls failed" in result.reason
+    carried = Fixed(sample_size=size)
+    assert result.counts == tr.count(tr.scoring.Dense(scores), test, carried, seed=SEED)
+
+
+@pytest.mark.parametrize("batch_pairs", [64, 512, 4096])
+def test_five_in_a_hundred_calls_fail(batch_pairs):
+    """300 users, 150 pairs each: 45,000, of which at least 90 % are answered and of use."""
+    rng = np.random.default_rng(1)
+    scores, test = rng.random((300, 2000)), (np.arange(300), rng.integers(2000, size=300))
+    meter = Meter(scores, fails=0.05)
+    result = tr.evaluate(
+        meter.scorer(batch_pairs=batch_pairs), test, Adaptive(budget=150), metrics="recall@20",
+        confidence=None, seed=SEED,
+    )  # fmt: skip
+    assert meter.retried > 0
+    assert meter.asked == result.cost <= 45_000
+    assert meter.twice == 0
+    assert result.counts.pairs_per_user * 300 > 0.9 * (45_000 - meter.retried)
+    gives_the_counts_of_its_scheme(result, (scores, test, None))
+
+
+@pytest.mark.parametrize("data", [1], indirect=True)
+def test_count_and_rank_keep_budgets_too(data):
+    scores, test, train = data
+    for verb in (tr.count, tr.rank):
+        meter = Meter(scores, fails_every=4)
+        verb(meter.scorer(batch_pairs=256), test, Adaptive(budget=40), train=train, seed=SEED)
+        assert meter.retried > 0
+        assert meter.asked <= 40 * N_USERS
+        assert meter.twice == 0
+
+
+@pytest.mark.parametrize("data", [1], indirect=True)
+def test_a_function_that_is_down_does_not_cost_the_whole_budget(data):
+    """As many attempts as agreed, not as many as the budget has pairs for."""
+    meter = Meter(data[0], fails=1.0)
+    with pytest.raises(TruerankError, match=r"ConnectionError: try again"):
+        evaluate(meter.scorer(batch_pairs=64, retries=3), data, Adaptive(budget=60.5))
+    assert len(meter.failed) <= 2 * 4
 
 
 # -- caches -------------------------------------------------------------------------------------
@@ -240,13 +394,15 @@ def test_whatever_is_in_the_cache(data, caches, tmp_path, kind, name):
 
 
 @pytest.mark.parametrize("data", [1], indirect=True)
-@pytest.mark.parametrize("fails_every", [3])
-def test_retries_with_a_cache(data, caches, tmp_path, fails_every):
-    shutil.copytree(caches / "partly", tmp_path / "cache")
-    meter = Meter(data[0], fails_every=fails_every)
+@pytest.mark.parametrize("kind", ["empty", "partly"])
+def test_retries_with_a_cache(data, caches, tmp_path, kind):
+    shutil.copytree(caches / kind, tmp_path / "cache")
+    meter = Meter(data[0], fails_every=3)
     scorer = meter.scorer(cache=tmp_path / "cache", name="model", batch_pairs=512)
     result = evaluate(scorer, data, Auto(budget=60.5))
-    keeps_the_law(result, Auto(budget=60.5), meter.asked, retried=meter.retried)
+    keeps_the_law(result, Auto(budget=60.5), meter.asked)
+    gives_the_counts_of_its_scheme(result, data)
+    assert meter.retried > 0
     assert meter.twice == 0
     scorer.close()
 

@@ -27,8 +27,8 @@ class Adaptive(Design):
         Scored pairs per user in the mean over users, at most; the target's own score counts. All
         users who go on take a level together while the budget covers it; the level that it does not
         cover is shrunk to what is left and is the last. If all have ended before the budget is
-        spent, more hits are asked for. None for as many pairs as the ladder takes. Pairs of calls
-        that fail and are tried again come on top; the ``cost`` of a result counts them.
+        spent, more hits are asked for. None for as many pairs as the ladder takes. Calls of a
+        `Callable` scorer that fail are paid from the budget, too: samples are smaller then.
     start : int, default 32
         The first sample size, which counts the target.
     growth : float, default 1.5

@@ -98,6 +98,26 @@ def choose(
     return Choice(design, f"{design!r}: {reason}", pilot.cost)
 
 
+def shrunk(carried: Design, design: Design, reason: str) -> str:
+    """The reason for a design that calls which failed left no money for.
+
+    Parameters
+    ----------
+    carried : Design
+        That was carried out.
+    design : Design
+        That was chosen.
+    reason : str
+        Why it was chosen.
+
+    Returns
+    -------
+    str
+        One sentence, which begins with the design that was carried out.
+    """
+    return f"{carried!r} instead of {reason}; calls failed, and what was left covers no more"
+
+
 def _check_price(pilot: Pilot) -> None:
     """Nobody's money is spent without a word: a `Callable` may cost per pair."""
     if not is_function(pilot.scorer):

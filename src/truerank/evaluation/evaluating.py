@@ -20,10 +20,10 @@ from truerank.inference.intervals.interval import check_confidence, check_scope
 from truerank.metrics import Metric, MetricLike
 from truerank.progress import Progress
 from truerank.sampling import users
-from truerank.sampling.carry_out import carry_out, while_drawing
+from truerank.sampling.carry_out import carry_out_within, pairs_within, while_drawing
 from truerank.sampling.counting import counts_of
 from truerank.scoring import ties as _ties
-from truerank.scoring.ledger import asking
+from truerank.scoring.ledger import asking, is_function
 from truerank.scoring.scorer import Scorer
 
 
@@ -102,13 +102,21 @@ def evaluate(
     while_drawing(carried, ties)  # raises for ties that the design cannot serve
     check_answers(wanted, chosen, int(task.n_items.max()), confidence, scope)
     ledger = asking(scorer)
+    budget = getattr(carried, "budget", None)
+    if ledger is not None and is_function(ledger):  # its calls may fail, and are paid for then too
+        ledger.purse.limit = pairs_within(budget, task)
     begin = time.perf_counter()
     reason, spent = f"{carried!r}, as asked for", 0
     if isinstance(carried, Auto):
         choice = auto.choose(ledger or scorer, task, wanted[0], chosen, carried, seed=seed)
         carried, reason, spent = choice.design, choice.reason, choice.cost
         task = users.fewer(task, carried, seed)
-    ranked = carry_out(ledger or scorer, task, carried, seed=seed, ties=ties, progress=progress)
+    chosen_design = carried
+    ranked, carried = carry_out_within(
+        ledger or scorer, task, carried, budget=budget, seed=seed, ties=ties, progress=progress
+    )
+    if carried != chosen_design:
+        reason = auto.shrunk(carried, chosen_design, reason)
     counts = counts_of(task, ranked, ties, seed)
     seconds = time.perf_counter() - begin
     card = protocol_card(

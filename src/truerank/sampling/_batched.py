@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from truerank._types import FloatArray, IntArray
-from truerank.designs.climb import climb
+from truerank.designs.climb import Money, climb
 from truerank.sampling import _tie_modes, streams
 from truerank.sampling._drawing import Drawing, Ranked
-from truerank.scoring.ledger import asking_once
+from truerank.scoring.ledger import Ledger, asking_once
 from truerank.scoring.scorer import Scorer, checked
 from truerank.scoring.task import Task
 
@@ -33,30 +33,60 @@ class Batched:
     """
 
     def __init__(self, scorer: Scorer, task: Task, drawing: Drawing) -> None:
-        # Several targets of a user, and draws with replacement, may come to one pair again.
-        again = task.n_users < task.n_rows or drawing.scheme.replacement
+        # Several targets of a user, draws with replacement, and those that a failed call cut short
+        # may come to one pair again.
+        limited = isinstance(scorer, Ledger) and scorer.purse.limit is not None
+        again = task.n_users < task.n_rows or drawing.scheme.replacement or limited
         self._scorer = asking_once(scorer) if again else scorer
         self._task, self._drawing = task, drawing
         self.tied = np.zeros(task.n_rows, dtype=np.int64)
         self.target_score: FloatArray = np.full(task.n_rows, np.nan)
         self.pairs = 0
 
+    @property
+    def money(self) -> Money | None:
+        """What the draws are paid from, if there is a limit to it."""
+        ledger = self._scorer
+        if not isinstance(ledger, Ledger) or ledger.purse.limit is None:
+            return None
+        return Money(ledger.purse, self.to_ask)
+
     def draw(self, rows: IntArray, before: IntArray, goal: IntArray) -> IntArray:
         """Take rows from samples of ``before``, equal for all, to ``goal``; the new hits."""
-        reached = int(before[0])
         hits = np.zeros(rows.size, dtype=np.int64)
+        for part, items in self._negatives(rows, before, goal):
+            hits[part], self.tied[rows[part]] = self.count(rows[part], items)
+        return hits
+
+    def to_ask(self, rows: IntArray, before: IntArray, goal: IntArray) -> IntArray:
+        """Pairs that `draw` has to ask for, at most: of targets, of first new negatives, ..."""
+        wanted = np.zeros(int((goal - before).max()) + 1, dtype=np.int64)
+        assert isinstance(self._scorer, Ledger)
+        for part, items in self._negatives(rows, before, goal):
+            here = rows[part]
+            pairs = np.concatenate([self._task.target[here][:, None], items], axis=1)
+            unknown = ~self._scorer.is_known(self._task.user[here], pairs)
+            unknown[:, 0] &= np.isnan(self.target_score[here])
+            wanted[: pairs.shape[1]] += unknown.sum(axis=0)
+        return wanted
+
+    def _negatives(
+        self, rows: IntArray, before: IntArray, goal: IntArray
+    ) -> Iterator[tuple[IntArray, IntArray]]:
+        """New negatives of some rows at a time: places in ``rows``, and items (n, new ones)."""
         for part in _batches(goal - before):
             here = rows[part]
-            items = streams.stream_of(self._drawing.draw)(
-                self._task,
-                here,
-                self._drawing.keys[here],
-                reached - 1,
-                goal[part] - 1,
-                replacement=self._drawing.scheme.replacement,
+            yield (
+                part,
+                streams.stream_of(self._drawing.draw)(
+                    self._task,
+                    here,
+                    self._drawing.keys[here],
+                    int(before[0]) - 1,
+                    goal[part] - 1,
+                    replacement=self._drawing.scheme.replacement,
+                ),
             )
-            hits[part], self.tied[here] = self.count(here, items)
-        return hits
 
     def count(self, rows: IntArray, items: IntArray) -> tuple[IntArray, IntArray]:
         """Items (n_rows, n) above and tied with the target of each row."""
@@ -84,7 +114,12 @@ def sample(scorer: Scorer, task: Task, drawing: Drawing, advance: Callable[[int]
     """Level by level for all rows that go on, so that the calls stay large."""
     sampler = Batched(scorer, task, drawing)
     scheme, above, size = climb(
-        drawing.scheme, task.n_items, sampler.draw, total=drawing.total, advance=advance
+        drawing.scheme,
+        task.n_items,
+        sampler.draw,
+        total=drawing.total,
+        money=sampler.money,
+        advance=advance,
     )
     return Ranked(above, sampler.tied, size, sampler.pairs, scheme, drawing.breaks_ties)
 

@@ -13,7 +13,8 @@ from truerank import progress as _progress
 from truerank._types import IntArray
 from truerank.designs import Adaptive, Auto, Design, Exact, Fixed, Frozen
 from truerank.designs.draws import Draw, Uniform
-from truerank.errors import InputError
+from truerank.designs.purse import Purse
+from truerank.errors import InputError, OutOfBudget, TruerankError
 from truerank.outcomes.schemes import Scheme
 from truerank.progress import Progress
 from truerank.sampling import _batched, _fused, _tie_modes, blocks
@@ -21,6 +22,7 @@ from truerank.sampling._drawing import Drawing, Ranked
 from truerank.sampling.frozen import matched
 from truerank.sampling.pools import check_pools
 from truerank.scoring import exact, ties
+from truerank.scoring.ledger import Ledger, asking_within
 from truerank.scoring.scorer import Scorer
 from truerank.scoring.task import Task
 
@@ -59,8 +61,27 @@ def carry_out(
     Returns
     -------
     Ranked
-        Negatives above and tied with each target, and what that cost.
+        Negatives above and tied with each target, and what that cost. If a ledger's limit does not
+        cover a `Fixed` sample because calls fail, the sample of every user is as large as it does.
     """
+    if isinstance(design, Adaptive):
+        scorer = asking_within(scorer, pairs_within(design.budget, task))
+    try:
+        return _carried_out(scorer, task, design, seed, ties, n_users, progress)
+    except OutOfBudget as error:
+        assert isinstance(scorer, Ledger)
+        raise spent(scorer.purse, task.n_users, scorer.kept, error) from error.__cause__
+
+
+def _carried_out(
+    scorer: Scorer,
+    task: Task,
+    design: Design,
+    seed: int,
+    ties: str,
+    n_users: int | None,
+    progress: Progress,
+) -> Ranked:
     if isinstance(design, Exact):
         return _exact(scorer, task, progress)
     if isinstance(design, Auto):
@@ -98,6 +119,139 @@ def while_drawing(design: Design, policy: str) -> str:
     return "random" if policy == "spread" else policy
 
 
+def carry_out_within(
+    scorer: Scorer,
+    task: Task,
+    design: Design,
+    *,
+    budget: float | None,
+    seed: int = 0,
+    ties: str = "spread",
+    progress: Progress = None,
+) -> tuple[Ranked, Design]:
+    """Carry out a design, or what is left of it where calls fail and a ledger has a limit.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        The model.
+    task : Task
+        The targets.
+    design : Design
+        As in `carry_out`.
+    budget : float or None
+        Scored pairs per user that the ledger's limit stands for.
+    seed : int, default 0
+        Seed of all random draws.
+    ties : str, default "spread"
+        As in `carry_out`.
+    progress : callable or bool, optional
+        As in `carry_out`.
+
+    Returns
+    -------
+    tuple of (Ranked, Design)
+        What was found, and the design that was carried out: a `Fixed` one of a smaller size, or an
+        `Adaptive` one instead of `Exact`, where the limit covers no more.
+    """
+    limited = isinstance(scorer, Ledger) and scorer.purse.limit is not None
+    if limited and isinstance(design, Exact):
+        try:
+            return _carried_out(scorer, task, design, seed, ties, None, progress), design
+        except OutOfBudget:
+            design = instead_of(design, budget)
+    ranked = carry_out(scorer, task, design, seed=seed, ties=ties, progress=progress)
+    if limited and isinstance(design, Fixed):
+        design = of_size(design, int(ranked.sample_size.max()))
+    return ranked, design
+
+
+def instead_of(design: Exact, budget: float | None) -> Adaptive:
+    """What goes on with the scores of an exact evaluation that a budget did not cover.
+
+    Parameters
+    ----------
+    design : Exact
+        That could not be carried out.
+    budget : float or None
+        Scored pairs per user.
+
+    Returns
+    -------
+    Adaptive
+        For the same users.
+    """
+    return Adaptive(budget=budget, users=design.users, stratified=design.stratified)
+
+
+def of_size(design: Fixed, sample_size: int) -> Fixed:
+    """A fixed design of another size.
+
+    Parameters
+    ----------
+    design : Fixed
+        A design.
+    sample_size : int
+        The size, which counts the target.
+
+    Returns
+    -------
+    Fixed
+        The design itself if it has that size.
+    """
+    if sample_size == design.sample_size:
+        return design
+    return dataclasses.replace(design, num_negatives=None, sample_size=sample_size)
+
+
+def spent(purse: Purse, n_users: int, kept: str, error: OutOfBudget) -> TruerankError:
+    """The error for a budget that calls which fail have used up.
+
+    Parameters
+    ----------
+    purse : Purse
+        What was asked for, and was allowed.
+    n_users : int
+        Users of the evaluation.
+    kept : str
+        A sentence on what becomes of the scores.
+    error : OutOfBudget
+        Its cause is the last failure.
+
+    Returns
+    -------
+    TruerankError
+        To be raised.
+    """
+    assert purse.limit is not None
+    why = error.__cause__
+    last = f", the last with {type(why).__name__}: {why}" if why is not None else ""
+    return TruerankError(
+        f"the budget of {purse.limit / n_users:g} scored pairs per user, {purse.limit:,} in all, "
+        f"does not suffice for each target and one negative: {purse.asked:,} pairs were asked for, "
+        f"{purse.failed:,} of them in {purse.failed_calls:,} calls that failed{last}. Give a "
+        f"larger budget=, or a smaller batch_pairs=, so that a failed call costs less. {kept}"
+    )
+
+
+def pairs_within(budget: float | None, task: Task) -> int | None:
+    """Pairs that a budget per user allows for all users of a task together.
+
+    Parameters
+    ----------
+    budget : float or None
+        Scored pairs per user in the mean; None for no limit.
+    task : Task
+        The targets.
+
+    Returns
+    -------
+    int or None
+        None without a budget.
+    """
+    return None if budget is None else math.floor(budget * task.n_users)
+
+
 def negatives_within(budget: float | None, task: Task) -> int | None:
     """Negatives that a budget of scored pairs per user leaves for all rows together.
 
@@ -113,9 +267,10 @@ def negatives_within(budget: float | None, task: Task) -> int | None:
     int or None
         None without a budget.
     """
-    if budget is None:
+    pairs = pairs_within(budget, task)
+    if budget is None or pairs is None:
         return None
-    total = math.floor(budget * task.n_users) - task.n_rows
+    total = pairs - task.n_rows
     if total < task.n_rows:
         least = 2 * task.n_rows / task.n_users
         raise InputError(
@@ -207,6 +362,9 @@ def exact_pairs(scorer: Scorer, task: Task) -> int:
 
 
 def _exact(scorer: Scorer, task: Task, progress: Progress) -> Ranked:
+    if isinstance(scorer, Ledger) and scorer.purse.limit is not None:
+        scorer.remember()  # a smaller sample goes on from there, should calls fail
+        scorer.purse.needed = exact_pairs(scorer, task)
     above, tied = exact.count(scorer, task, progress=progress)
     scheme = Scheme(replacement=False)
     return Ranked(above, tied, task.n_items, exact_pairs(scorer, task), scheme, False)
