@@ -7,6 +7,7 @@ their item vectors (`Items`, an array or the path of an .npy file); or ``users``
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable
 from typing import Any
@@ -18,10 +19,11 @@ from truerank import designs, estimators
 from truerank import metrics as metrics_module
 from truerank._types import Scope, Ties
 from truerank.designs import Adaptive, Auto, Design, Fixed
+from truerank.designs.purse import Purse
 from truerank.engines.batches import Counted
 from truerank.engines.items import Items
 from truerank.engines.kernels import Kernel, Lots
-from truerank.engines.levels import Climbed, Places, within_budget
+from truerank.engines.levels import Climbed, Places, carried_out_within
 from truerank.engines.spark import Job, Users, frame, from_table, is_rows, session
 from truerank.errors import InputError
 from truerank.estimators import Estimator
@@ -33,7 +35,7 @@ from truerank.metrics import MetricLike
 from truerank.outcomes.counts import RankCounts
 from truerank.sampling import users as _users
 from truerank.sampling.counting import check_whole_ranks
-from truerank.scoring.ledger import asking
+from truerank.scoring.ledger import asking, is_function
 from truerank.scoring.task import interactions
 
 __all__ = ["Items", "Users", "count", "evaluate", "frame", "from_table", "rank", "session"]
@@ -137,7 +139,7 @@ def count(
     >>> tr.spark.count("users.parquet", "items.npy", "adaptive")  # doctest: +SKIP
     """
     run = _Run(users, items, train, design, seed=seed, ties=ties, keep_target=keep_target)
-    return run.counted().counts
+    return run.counted()[0].counts
 
 
 def evaluate(
@@ -188,8 +190,7 @@ def evaluate(
     -------
     Evaluation
         As `truerank.evaluate` gives it; ``cost`` is what all workers asked of the scorer, but for
-        tasks that Spark had to run again. Samples that grow may come to a pair again in a later job
-        (with replacement, or for another target of the user): a scorer with a cache answers then.
+        tasks that Spark had to run again.
 
     Examples
     --------
@@ -204,8 +205,9 @@ def evaluate(
     reason, spent = f"{run.kernel.design!r}, as asked for", 0
     if isinstance(run.kernel.design, Auto):
         reason, spent = run.decide(wanted[0], chosen)
-    carried = run.kernel.design
-    counted = run.counted()
+    counted, carried = run.counted()
+    if carried != run.kernel.design:
+        reason = auto.shrunk(carried, run.kernel.design, reason)
     counts = counted.counts
     seconds = time.perf_counter() - begin
     n_users = round(counts.n_users)
@@ -245,6 +247,8 @@ class _Run:
         self._options["columns"] = rows.columns
         self.job = Job(rows, ours)
         self.population: int | None = None
+        self._purse: Purse | None = None  # of Auto within a budget, if a function is asked
+        self._budget = 0.0
         self._take(ours, designs.get(design))
 
     def _take(self, items: Items, design: Design) -> None:
@@ -281,6 +285,9 @@ class _Run:
         assert prepared is not None
         scorer, task = prepared
         ledger = asking(scorer)
+        if ledger is not None and is_function(ledger) and asked.budget is not None:
+            ledger.purse.limit = math.floor(asked.budget * n_users)
+            self._purse, self._budget = ledger.purse, asked.budget
         seed = self._options["seed"]
         choice = auto.choose(
             ledger or scorer, task, metric, estimator, asked, seed=seed, n_users=n_users
@@ -295,14 +302,16 @@ class _Run:
         """All targets after the climb of a design with a budget; None for other designs."""
         design = self.kernel.design
         if isinstance(design, Adaptive) and design.budget is not None:
-            return within_budget(self.kernel, self.job.tables)
+            return carried_out_within(self.kernel, self.job.tables, design.budget, self._purse)
+        if self._purse is not None:
+            return carried_out_within(self.kernel, self.job.tables, self._budget, self._purse)
         return None
 
-    def counted(self) -> Counted:
-        """The counts, with what they took."""
+    def counted(self) -> tuple[Counted, Design]:
+        """The counts, with what they took, and the design that was carried out."""
         if (climbed := self.climbed()) is not None:
-            return climbed.counted()
-        return self.job.counts(self.kernel)
+            return climbed.counted(), climbed.design
+        return self.job.counts(self.kernel), self.kernel.design
 
 
 def _rows(test: Any, train: Any) -> Any:

@@ -2,33 +2,38 @@
 
 Workers draw and score; the driver knows of each target only its pool, its hits and its sample size
 (some 50 bytes), and decides by the same climb as on one machine who goes on. Scores of targets
-travel along, so that they are asked for once. A negative that comes up again in a later level (with
-replacement, or for another target of its user) is asked for again.
+travel along, so that they are asked for once.
+
+Of a function, whose pairs may cost money, the driver also holds the pairs that a pass has scored,
+16 bytes each, until no other pass can need them: if a call fails, levels are shrunk, and nothing is
+paid for twice. From the first call that fails on it holds all of them, and so it does where pairs
+come again in later levels: with replacement, or for another target of the same user.
 """
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from truerank._types import FloatArray, IntArray
-from truerank.designs import Adaptive
-from truerank.designs.climb import climb
-from truerank.designs.draws import Draw
+from truerank.designs import Adaptive, Design, Exact, Fixed
+from truerank.designs.climb import Money, climb
+from truerank.designs.purse import Purse
+from truerank.engines._parts import Allowance, Drawn, Level, Survey, ToAsk, Whole
 from truerank.engines.batches import Counted
 from truerank.engines.kernels import Kernel
-from truerank.errors import InputError
+from truerank.errors import InputError, OutOfBudget, TruerankError
 from truerank.outcomes.schemes import Scheme
-from truerank.sampling._batched import Batched
 from truerank.sampling._drawing import Ranked
-from truerank.sampling.carry_out import drawing_of, sampler, while_drawing
+from truerank.sampling.carry_out import instead_of, of_size, spent, while_drawing
 from truerank.sampling.counting import table_of
 from truerank.scoring import ties
-from truerank.scoring.ledger import asking
+from truerank.scoring.ledger import Ledger, asking, is_function
 
 # Applies a function of a batch of rows to all batches; gives the tables it returned, in any order.
 Run = Callable[[Callable[[Any], Any]], Iterable[Any]]
@@ -42,17 +47,26 @@ class Climbed:
     ----------
     key
         The random key of each target, sorted; it tells targets apart.
+    tied
+        Negatives of the target's score; 0 where ties were broken while drawing.
+    policy
+        What those that were not broken do.
     pairs
         Pairs asked of the scorer, in all.
+    design
+        That was carried out.
     """
 
     key: IntArray
     n_items: IntArray
     weight: FloatArray
     above: IntArray
+    tied: IntArray
+    policy: str
     sample_size: IntArray
     scheme: Scheme
     pairs: int
+    design: Design
 
     def counted(self) -> Counted:
         """The counts of all targets, with what they took.
@@ -64,13 +78,14 @@ class Climbed:
         """
         counts = ties.counts(
             self.above,
-            np.zeros_like(self.above),
-            "optimistic",  # ties were broken while drawing
+            self.tied,
+            self.policy,
             scheme=self.scheme,
             n_items=self.n_items,
             sample_size=self.sample_size,
             weight=self.weight,
             n_users=round(float(self.weight.sum())),
+            keys=self.key.view(np.uint64) if self.policy == "random" else None,
         )
         return Counted(counts, self.pairs, int(self.key.size))
 
@@ -84,123 +99,195 @@ def within_budget(kernel: Kernel, run: Run) -> Climbed:
         Its design has a budget.
     run : callable
         ``run(function)`` applies a function of a batch of rows to all batches, anywhere, and gives
-        the pyarrow Tables it returned. It is called once for each level, and once before.
+        the pyarrow Tables it returned. It is called once for each level, and once before; more
+        often if calls of a function fail.
 
     Returns
     -------
     Climbed
         Where all targets ended.
     """
-    import pyarrow as pa
-
     design = kernel.design
     if not isinstance(design, Adaptive) or design.budget is None:
         raise InputError(f"design is {design!r}; a budget is that of an Adaptive design")
-    known = pa.concat_tables(run(Survey(kernel)))
-    if not len(known):
-        raise InputError("there are no rows; there is nothing to count")
-    order = np.argsort(known["key"].to_numpy(), kind="stable")
-    key, n_items, weight = (known[name].to_numpy()[order] for name in ("key", "n_items", "weight"))
-    n_users = round(float(weight.sum()))
-    total = math.floor(design.budget * n_users) - key.size
-    if total < key.size:
-        raise InputError(
-            f"budget is {design.budget:g} scored pairs per user; users have {key.size / n_users:g} "
-            f"targets in the mean, so that at least {2 * key.size / n_users:g} are needed"
-        )
-    score = np.full(key.size, np.nan)
-    pairs = 0
+    return carried_out_within(kernel, run, design.budget, None)
 
-    def draw(rows: IntArray, before: IntArray, goal: IntArray) -> IntArray:
-        nonlocal pairs
-        level = Level(kernel, key[rows], int(before[0]), goal, score[rows], design.draw)
-        found = pa.concat_tables(run(level))
+
+def carried_out_within(kernel: Kernel, run: Run, budget: float, purse: Purse | None) -> Climbed:
+    """Carry out a design pass by pass, within a budget that failed calls are paid from, too.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Its design is adaptive with a budget, or one that `Auto` chose for a function.
+    run : callable
+        As in `within_budget`.
+    budget : float
+        Scored pairs per user.
+    purse : Purse or None
+        What a function has been asked for already; None if it has not been.
+
+    Returns
+    -------
+    Climbed
+        Where all targets ended, and the design that was carried out: a smaller one if calls failed.
+    """
+    passes = _Passes(kernel, run, budget, purse)
+    try:
+        return passes.climbed()
+    except OutOfBudget as error:
+        assert passes.purse is not None
+        kept = asking(kernel.items.scorer(passes.key, None))
+        assert kept is not None
+        raise spent(passes.purse, passes.n_users, kept.kept, error) from None
+
+
+class _Passes:
+    """All passes over the rows for one evaluation."""
+
+    def __init__(self, kernel: Kernel, run: Run, budget: float, purse: Purse | None) -> None:
+        import pyarrow as pa
+
+        self.kernel, self.run, self.budget = kernel, run, budget
+        known = pa.concat_tables(run(Survey(kernel)))
+        if not len(known):
+            raise InputError("there are no rows; there is nothing to count")
+        order = np.argsort(known["key"].to_numpy(), kind="stable")
+        self.key, self.n_items, self.weight = (
+            known[name].to_numpy()[order] for name in ("key", "n_items", "weight")
+        )
+        self.exact = int(known["exact"].to_numpy().sum())
+        self.n_users = round(float(self.weight.sum()))
+        self.score = np.full(self.key.size, np.nan)
+        self.tied = np.zeros(self.key.size, dtype=np.int64)
+        self.pairs = 0
+        self.purse = purse
+        if not kernel.items.needs_vectors:
+            scorer = kernel.items.scorer(self.key, None)
+            if purse is None and is_function(scorer):
+                ledger = scorer if isinstance(scorer, Ledger) else Ledger(scorer)
+                self.purse = Purse(math.floor(budget * self.n_users))
+                self.purse.retries = ledger.purse.retries
+        replacement = getattr(kernel.design, "replacement", False)
+        self._come_again = replacement or self.n_users < self.key.size
+        self._known: list[tuple[IntArray, FloatArray]] = []
+
+    def climbed(self) -> Climbed:
+        """Carry out the kernel's design, or what the purse has left for."""
+        design = self.kernel.design
+        money = None if self.purse is None else Money(self.purse, self.to_ask)
+        if isinstance(design, Exact):
+            try:
+                return self._whole(design)
+            except OutOfBudget:
+                design = instead_of(design, self.budget)
+                self.kernel = copy.copy(self.kernel)
+                self.kernel.design = design
+        total = None
+        if isinstance(design, Adaptive):
+            total = self._negatives()
+            self.scheme = design.scheme(self.kernel.items.n_items)
+        else:
+            assert isinstance(design, Fixed)
+            assert design.sample_size is not None
+            self.scheme = Scheme(design.replacement, (design.sample_size,))
+        scheme, above, size = climb(self.scheme, self.n_items, self.draw, total=total, money=money)
+        if isinstance(design, Fixed):
+            scheme, design = Scheme(design.replacement), of_size(design, int(size.max()))
+        return self._where(design, scheme, above, size)
+
+    def draw(self, rows: IntArray, before: IntArray, goal: IntArray) -> IntArray:
+        """Take rows from samples of ``before``, equal for all, to ``goal``; the new hits."""
+        return self._pass(self._level(rows, before, goal), rows)
+
+    def to_ask(self, rows: IntArray, before: IntArray, goal: IntArray) -> IntArray:
+        """Pairs that `draw` has to ask for, at most: of targets, of first new negatives, ..."""
+        wanted = np.zeros(int((goal - before).max()) + 1, dtype=np.int64)
+        for part in self.run(ToAsk(self._level(rows, before, goal))):
+            np.add.at(wanted, part["number"].to_numpy(), part["pairs"].to_numpy())
+        return wanted
+
+    def _negatives(self) -> int:
+        """Negatives that the budget leaves for all targets together."""
+        total = math.floor(self.budget * self.n_users) - int(self.key.size)
+        if total < self.key.size:
+            mean = self.key.size / self.n_users
+            raise InputError(
+                f"budget is {self.budget:g} scored pairs per user; users have {mean:g} targets in "
+                f"the mean, so that at least {2 * mean:g} are needed"
+            )
+        return total
+
+    def _level(self, rows: IntArray, before: IntArray, goal: IntArray) -> Level:
+        key, score, allowance = self.key[rows], self.score[rows], self._allowance()
+        return Level(self.kernel, key, allowance, self.scheme, int(before[0]), goal, score)
+
+    def _whole(self, design: Exact) -> Climbed:
+        assert self.purse is not None
+        self.purse.needed = self.exact
+        rows = np.arange(self.key.size)
+        above = self._pass(Whole(self.kernel, self.key, self._allowance()), rows)
+        return self._where(design, Scheme(replacement=False), above, self.n_items)
+
+    def _where(self, design: Design, scheme: Scheme, above: IntArray, size: IntArray) -> Climbed:
+        broken = while_drawing(design, self.kernel.ties) != "count"
+        policy = "optimistic" if broken and not isinstance(design, Exact) else self.kernel.ties
+        return Climbed(
+            self.key, self.n_items, self.weight, above, self.tied, policy, size, scheme,
+            self.pairs, design,
+        )  # fmt: skip
+
+    def _allowance(self) -> Allowance | None:
+        """What the batches of a pass may ask for: no more than is left, all together."""
+        if self.purse is None:
+            return None
+        assert self.purse.limit is not None
+        pairs, scores = np.empty(0, dtype=np.int64), np.empty(0)
+        if self._known:
+            pairs, scores = (np.concatenate(part) for part in zip(*self._known, strict=True))
+            order = np.argsort(pairs, kind="stable")
+            pairs, scores = pairs[order], scores[order]
+            self._known = [(pairs, scores)]
+        needed, left = self.purse.needed, int(self.purse.left)
+        return Allowance(needed, max(0, left - needed), self.purse.limit, pairs, scores)
+
+    def _pass(self, function: Drawn, rows: IntArray) -> IntArray:
+        """The hits of rows by a pass; OutOfBudget if a batch had to break off."""
+        import pyarrow as pa
+
+        found = pa.concat_tables(self.run(function))
         if len(found) != rows.size:
             raise InputError(
                 f"{len(found)} targets came back of {rows.size}: the rows changed while they were "
                 "evaluated; save them first"
             )
-        at = np.searchsorted(key, found["key"].to_numpy())
-        score[at] = found["score"].to_numpy()
-        pairs += int(found["pairs"].to_numpy().sum())
-        hits = np.zeros(key.size, dtype=np.int64)
+        at = np.searchsorted(self.key, found["key"].to_numpy())
+        self._account(found)
+        if not found["done"].to_numpy().all():
+            raise OutOfBudget("a batch has used up its allowance")
+        if not (self._come_again or (self.purse is not None and self.purse.failed)):
+            self._known = []
+        self.score[at] = found["score"].to_numpy()
+        self.tied[at] = found["tied"].to_numpy()
+        hits = np.zeros(self.key.size, dtype=np.int64)
         hits[at] = found["hits"].to_numpy()
         return hits[rows]
 
-    scheme = design.scheme(kernel.items.n_items)
-    scheme, above, size = climb(scheme, n_items, draw, total=total)
-    return Climbed(key, n_items, weight, above, size, scheme, pairs)
-
-
-@dataclass(frozen=True)
-class Survey:
-    """The key, the pool and the weight of every target of a batch."""
-
-    schema: ClassVar[str] = "key bigint, n_items bigint, weight double"
-
-    kernel: Kernel
-
-    def __call__(self, rows: Any) -> Any:
-        import pyarrow as pa
-
-        empty = np.empty(0, dtype=np.int64)
-        key, n_items = empty, empty
-        weight: FloatArray = np.empty(0)
-        if (prepared := self.kernel.prepare(rows)) is not None:
-            _, task = prepared
-            key = task.keys(self.kernel.seed).view(np.int64)
-            n_items, weight = task.n_items, task.weight
-        return pa.table({"key": key, "n_items": n_items, "weight": weight})
-
-
-@dataclass(frozen=True)
-class Level:
-    """Takes the targets ``key`` (sorted) from samples of ``before`` to ``goal``.
-
-    ``score`` are the targets' own scores, NaN where they are not known.
-    """
-
-    schema: ClassVar[str] = "key bigint, hits bigint, pairs bigint, score double"
-
-    kernel: Kernel
-    key: IntArray
-    before: int
-    goal: IntArray
-    score: FloatArray
-    draw: Draw
-
-    def __call__(self, rows: Any) -> Any:
-        import pyarrow as pa
-
-        kernel = self.kernel
-        prepared = kernel.prepare(rows)
-        found: dict[str, Any] = dict.fromkeys(("key", "hits", "pairs"), np.empty(0, np.int64))
-        found["score"] = np.empty(0)
-        if prepared is not None:
-            scorer, task = prepared
-            key = task.keys(kernel.seed).view(np.int64)
-            at = np.minimum(np.searchsorted(self.key, key), self.key.size - 1)
-            mine = np.flatnonzero(self.key[at] == key)
-            if mine.size:
-                mode = while_drawing(kernel.design, kernel.ties)
-                scheme = kernel.design.scheme(kernel.items.n_items)
-                drawing = drawing_of(scheme, mode, task, kernel.seed, draw=self.draw)
-                ledger = asking(scorer)
-                asked = 0 if ledger is None else ledger.asked
-                draws = sampler(ledger or scorer, task, drawing)
-                if isinstance(draws, Batched):
-                    draws.target_score[mine] = self.score[at[mine]]
-                goal = self.goal[at[mine]]
-                hits = draws.draw(mine, np.full(mine.size, self.before), goal)
-                pairs = np.zeros(mine.size, dtype=np.int64)
-                first = mine.size if self.before == 1 else 0  # the targets themselves
-                nominal = int((goal - self.before).sum()) + first
-                pairs[0] = nominal if ledger is None else ledger.asked - asked
-                score = np.full(mine.size, np.nan)
-                if isinstance(draws, Batched):
-                    score = draws.target_score[mine]
-                found = {"key": key[mine], "hits": hits, "pairs": pairs, "score": score}
-        return pa.table({name: found[name] for name in ("key", "hits", "pairs", "score")})
+    def _account(self, found: Any) -> None:
+        """Note what was asked for and answered; raise errors of the scorer."""
+        totals = (int(found[name].to_numpy().sum()) for name in ("pairs", "failed", "calls"))
+        pairs, failed, calls = totals
+        self.pairs += pairs
+        if self.purse is None:
+            return
+        self.purse.asked += pairs
+        self.purse.failed += failed
+        self.purse.failed_calls += calls
+        news = (found[name].combine_chunks().flatten().to_numpy() for name in ("code", "value"))
+        self._known.append((next(news), next(news)))
+        for error in found["error"].drop_null().to_pylist():
+            kind, _, text = error.partition(": ")
+            raise (InputError if kind == "input" else TruerankError)(text)
 
 
 @dataclass(frozen=True)
