@@ -164,4 +164,4 @@ def prepared(
     check_seed(seed)
     rows, population = users.take(test, train, chosen, seed)
     task = prepare(scorer, rows, train=train, keep_target=keep_target)
-    return Prepared(task, chosen, population)
+    return Prepared(task, chosen, task.n_users if population is None else population)

@@ -19,19 +19,21 @@ _STREAM = 0x7573657273  # the choice of users is independent of their negatives
 
 def take(
     test: Any, train: Any, design: Design, seed: int
-) -> tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], int]:
-    """The test rows of the users that a design evaluates, and how many users there are in all."""
+) -> tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], int | None]:
+    """The test rows of the users that a design evaluates, and of how many users it chose them.
+
+    None if it takes all of them: they are not counted here.
+    """
     user_id, item_id = interactions(test, "test")
-    population = int(np.unique(user_id).size)
     if design.users is None:
-        return (user_id, item_id), population
+        return (user_id, item_id), None
     by_activity = None
     if design.stratified:
         if train is None:
             raise InputError("stratified needs train: users are stratified by their activity there")
         by_activity = activity(user_id, interactions(train, "train")[0])
     rows = choose(user_id, design.users, seed=seed, activity=by_activity)
-    return (user_id[rows], item_id[rows]), population
+    return (user_id[rows], item_id[rows]), int(np.unique(user_id).size)
 
 
 def fewer(task: Task, design: Design, seed: int) -> Task:
