@@ -81,7 +81,7 @@ calibrate: $(BENCH) ## Redraw real evaluations and see how often intervals cover
 	$(BIN)/python -m benchmarks.calibrate --write docs/calibration.md $(ARGS)
 
 reproduce: $(PAPERS) ## The papers' tables beside the published numbers, into docs/reproduction
-	$(BIN)/truerank reproduce all --data $(DATA) --out docs/reproduction --cache .cache/reproduce $(ARGS)
+	$(BIN)/truerank reproduce all --data $(DATA) --output docs/reproduction --cache .cache/reproduce $(ARGS)
 
 adapters: $(LIBRARIES:%=adapter-%) ## Try the adapters to other libraries (make adapter-cornac: one)
 

@@ -35,14 +35,14 @@ def test_list(capsys):
 
 
 def test_a_table_without_data(capsys, tmp_path):
-    code, out, _ = call(capsys, "kr20", "table2", "--repeats", 30, "--out", tmp_path)
+    code, out, _ = call(capsys, "kr20", "table2", "--repeats", 30, "--output", tmp_path)
     assert code == 0
     assert out.startswith("kr20 table2: ")
     assert "30 repeats" in (tmp_path / "kr20.md").read_text()
 
 
 def test_a_paper_skips_what_has_no_data(capsys, tmp_path):
-    code, out, _ = call(capsys, "jl21", "--data", tmp_path, "--out", tmp_path / "out")
+    code, out, _ = call(capsys, "jl21", "--data", tmp_path, "--output", tmp_path / "out")
     assert code == 0
     assert "jl21 table2: skipped. jl21 table2 needs ml-1m" in out
 
@@ -58,7 +58,7 @@ def test_a_paper_skips_what_has_no_data(capsys, tmp_path):
     ],
 )
 def test_what_cannot_be_done_is_said(capsys, tmp_path, arguments, message):
-    code, _, err = call(capsys, *arguments, "--out", tmp_path)
+    code, _, err = call(capsys, *arguments, "--output", tmp_path)
     assert code == 2
     assert message in err
 

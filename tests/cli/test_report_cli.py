@@ -27,13 +27,13 @@ def tables(here: Any) -> pd.DataFrame:
 
 
 def test_several_files_or_one_that_holds_all(run: Any, here: Any, tables: Any) -> None:
-    first = run("report", "ease.csv", "als.csv", *DESIGN, "--title", "Two", "--out", "a.html")
+    first = run("report", "ease.csv", "als.csv", *DESIGN, "--title", "Two", "--output", "a.html")
     assert (first.code, first.out) == (0, "a.html\n")
     text = (here / "a.html").read_text(encoding="utf-8")
     assert "<title>Two</title>" in text
     assert "ease is better than als on recall@20" in text
     assert "Paired: the same 200 users" in text
-    assert run("report", "all.csv", *DESIGN, "--title", "Two", "--out", "b.html").code == 0
+    assert run("report", "all.csv", *DESIGN, "--title", "Two", "--output", "b.html").code == 0
     assert (here / "b.html").read_text(encoding="utf-8") == text
 
 
@@ -46,10 +46,10 @@ def test_one_model_alone(run: Any, here: Any, tables: Any) -> None:
 
 def test_what_cannot_be(run: Any, here: Any, tables: Any) -> None:
     (here / "x.html").write_text("rank\n1\n")
-    same = run("report", "x.html", "--out", "x.html", *DESIGN)
+    same = run("report", "x.html", "--output", "x.html", *DESIGN)
     assert same.code == 2
     assert "an input file" in same.err
-    ending = run("report", "ease.csv", "--out", "page.pdf", *DESIGN)
+    ending = run("report", "ease.csv", "--output", "page.pdf", *DESIGN)
     assert ending.code == 2
     assert "give it the ending .html" in ending.err
     several = run("report", "ease.csv", "als.csv", "--by", "model", *DESIGN)

@@ -18,7 +18,7 @@ HELP = """Regenerate the papers' tables and figures beside their published numbe
 truerank reproduce --list
 truerank reproduce kr20 table1
 truerank reproduce kr20 table3 --data DIR --repeats 100
-truerank reproduce jl21 --data DIR --out reproduction
+truerank reproduce jl21 --data DIR --output reproduction
 truerank reproduce all --data DIR
 
 DIR holds a folder for each dataset, by name (DIR/ml-1m/train.parquet, test.parquet). Repeats are \
@@ -51,16 +51,18 @@ def reproduce(
         typer.Option("--repeats", metavar="N", help="Number of repeats; by default the paper's."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of all random draws.")] = 0,
-    out: Annotated[
+    output: Annotated[
         Path,
-        typer.Option("--out", metavar="DIR", help="Where results go.", rich_help_panel=OUTPUT),
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="Where results go.", rich_help_panel=OUTPUT
+        ),
     ] = Path("reproduction"),
     cache: Annotated[
         Path | None,
         typer.Option(
             "--cache",
             metavar="DIR",
-            help="Where models, ranks and finished repeats are kept; OUT/.cache by default.",
+            help="Where models, ranks and finished repeats are kept; OUTPUT/.cache by default.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -80,7 +82,7 @@ def reproduce(
         Number of repeats.
     seed
         Seed of all random draws.
-    out, cache
+    output, cache
         Folders for the results, and for what is kept.
     talk
         How much to say.
@@ -96,13 +98,12 @@ def reproduce(
     if paper is None:
         raise InputError("say what to reproduce: kr20 table3, kr20, or all (see --list)")
     told: set[str] = set()
-    for outcome in run(paper, name, data=data, out=out, cache=cache, repeats=repeats, seed=seed):
+    for outcome in run(paper, name, data=data, out=output, cache=cache, repeats=repeats, seed=seed):
         if outcome.result is None:
             _output.emit(f"{outcome.experiment}: skipped. {outcome.skipped}\n")
             continue
-        _output.emit(
-            f"{outcome.experiment}: {outcome.seconds:.1f} s, in {out / outcome.experiment.paper}\n"
-        )
+        folder = output / outcome.experiment.paper
+        _output.emit(f"{outcome.experiment}: {outcome.seconds:.1f} s, in {folder}\n")
         for line in outcome.left_out:
             if line not in told:
                 told.add(line)

@@ -165,7 +165,7 @@ def test_a_killed_table_resumes_where_it_was(tmp_path):
     killed, whole = tmp_path / "killed", tmp_path / "whole"
 
     def start(out: Path) -> subprocess.Popen[bytes]:
-        command = "reproduce kr20 table2 --repeats 1500 --seed 5 --out"
+        command = "reproduce kr20 table2 --repeats 1500 --seed 5 --output"
         return subprocess.Popen([sys.executable, "-m", "truerank", *command.split(), str(out)])
 
     def finished() -> dict[Path, int]:

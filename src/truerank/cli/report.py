@@ -20,7 +20,7 @@ holds all, with a column model. With a column user_id, models are compared user 
 
 \b
 truerank report ease.csv als.csv --n-items 3706 --sample-size 100
-truerank report all.parquet --out report.html --title "Spring models"
+truerank report all.parquet --output report.html --title "Spring models"
 truerank report ease.parquet -m recall@10,ndcg@10 --confidence 0.9
 """
 
@@ -32,14 +32,14 @@ def report(
     samples: Samples,
     compared: Compared,
     title: str = option("Evaluation report", "The title of the page.", "TEXT", panel=OUTPUT),
-    out: Path = option(
+    output: Path = option(
         Path("report.html"), "The page to write.", "FILE.html", short="-o", panel=OUTPUT
     ),
     talk: Talk,
 ) -> None:
     """Run ``truerank report``."""
-    if out.resolve() in {path.resolve() for path in files}:
-        raise InputError(f"--out is {out}, an input file; write to another one")
+    if output.resolve() in {path.resolve() for path in files}:
+        raise InputError(f"--output is {output}, an input file; write to another one")
     given = samples.ranks_input()
     _counts.check_files(files, given)
     models, options = _counts.models(files, compared.by, given, alone=True)
@@ -47,11 +47,11 @@ def report(
 
     write(
         models,
-        out,
+        output,
         title=title,
         metrics=split_metrics(compared.metrics) if compared.metrics else None,
         **compared.options(),
         **options,
     )
     if not talk.quiet:
-        _output.emit(f"{out}\n")
+        _output.emit(f"{output}\n")
