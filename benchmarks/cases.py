@@ -25,7 +25,7 @@ import truerank as tr
 from truerank.models import ALS, EASE, IALS, ItemKNN, Popularity
 
 ROOT = Path(__file__).parents[1]
-DATASETS = ("ml-1m", "citeulike")
+DATASETS = ("ml-1m", "citeulike", "sports", "toys", "video")
 # Where KR20 stopped iALS is not said; twenty iterations are near the end of its fall.
 MODELS: dict[str, Any] = {
     "popularity": Popularity(),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import reference as ref
-from scipy import optimize, stats
+from scipy import optimize
 
 import truerank as tr
 from truerank.designs import LJ24, Fixed
-from truerank.estimators import _logspline
+from truerank.estimators import _logspline, _priors
 from truerank.estimators._laplace import Mixture, find_mode
 from truerank.estimators._neighbours import on_grid
 from truerank.estimators.likelihood import likelihood, make_support
@@ -81,21 +81,23 @@ def test_derivatives(mixed):
 
 def test_mode_is_the_maximum_that_scipy_finds(mixed):
     mixture = _mixture(mixed)
-    factor = _logspline.prior_factors(450, 12, 300)[3][2]
-    mode = find_mode(mixture, factor, np.zeros(12))
+    path = _priors.paths(450, 12, 300, may_bend=True)[2]
+    centre, factor = path.centre, path.factors[2]
+    assert np.ptp(centre) > 1.0  # no prior about zero
+    mode = find_mode(mixture, factor, np.zeros(12), centre=centre)
     assert mode.converged
 
     def objective(z):
-        value, gradient, _ = mixture.derivatives(factor @ z)
+        value, gradient, _ = mixture.derivatives(centre + factor @ z)
         return 0.5 * z @ z - value, z - factor.T @ gradient
 
     plain = optimize.minimize(
         objective, np.zeros(12), jac=True, method="BFGS", options={"gtol": 1e-6, "maxiter": 5000}
     )
     assert mixture.spline.masses(mode.coefficients) == pytest.approx(
-        mixture.spline.masses(factor @ plain.x), rel=1e-3, abs=1e-7
+        mixture.spline.masses(centre + factor @ plain.x), rel=1e-3, abs=1e-7
     )
-    _, _, curvature = mixture.derivatives(factor @ plain.x)
+    _, _, curvature = mixture.derivatives(centre + factor @ plain.x)
     precision = factor.T @ curvature @ factor + np.eye(12)
     covariance = factor @ np.linalg.inv(precision) @ factor.T
     assert mode.root @ mode.root.T == pytest.approx(covariance, rel=1e-2, abs=1e-3)
@@ -104,14 +106,14 @@ def test_mode_is_the_maximum_that_scipy_finds(mixed):
 
 
 def test_law_is_the_one_written_down():
-    """On every rank: spline of the normal quantile, outcomes by scipy's probabilities."""
+    """On every rank: spline of x = log R - log(N - R + N / 100), scipy's probabilities."""
     rank = ref.power_law(120, 2000, 0.4, seed=0)
     counts = _sample(rank, 120, WITH, 0)
     fit = tr.estimate(counts, METRICS, estimator="smooth", support="full")
     a = ref.probabilities(120, 50)
     observed = np.zeros(50)
     observed[counts.sampled_rank - 1] = counts.weight / 2000
-    u = stats.norm.ppf((np.arange(1, 121) - 3 / 8) / (120 + 1 / 4))
+    u = np.log(np.arange(1, 121)) - np.log(120 - np.arange(1, 121) + 1.2)
     values = np.zeros(120)
     for part in fit.posterior.components:
         inner = np.linspace(u[0], u[-1], part.mode.size - 2)
@@ -269,3 +271,53 @@ def test_bad_options(mixed):
     assert est.posterior.components[0].mode.size == 8
     with pytest.raises(tr.InputError, match="scope is 'all'"):
         est.posterior.mean(parse("recall@10"), scope="all")
+
+
+# -- what the priors say --------------------------------------------------------------------------
+
+
+def test_priors_of_slopes_are_those_written_down():
+    """Mean slope of a power law, bent below rank 30 or so; spread of slopes as the amplitudes."""
+    n_items, sample_size = 20_000, 100
+    found = _priors.paths(n_items, 30, sample_size, may_bend=True)
+    assert len(_priors.paths(n_items, 30, sample_size, may_bend=False)) == len(found) - 2
+    assert np.exp([path.log_weight for path in found for _ in path.factors]).sum() == pytest.approx(
+        1.0
+    )
+    x = _logspline.sites(n_items, 30)
+    rank = _logspline.rank_at(x, n_items)
+    plain, bent = found[0].centre, found[2].centre
+    assert np.diff(plain) / np.diff(x) == pytest.approx(_priors.MEAN_SLOPE, abs=1e-9)
+    slope = np.diff(bent) / np.diff(x)
+    assert slope[0] == pytest.approx(_priors.MEAN_SLOPE + _priors.BEND, abs=0.05)
+    assert slope[rank[1:] > 500] == pytest.approx(_priors.MEAN_SLOPE, abs=0.05)
+    # The head, ranks below N / n, strays by no more than its own amplitude, however rough the rest.
+    for path in found[:2]:
+        for amplitude, factor in zip(_priors.AMPLITUDES, path.factors, strict=True):
+            steps = np.diff(factor, axis=0) / np.diff(x)[:, None]
+            spread = np.sqrt((steps**2).sum(axis=1))
+            head = spread[rank[1:] < 0.05 * n_items / sample_size]
+            assert head.max() < 1.1 * min(amplitude, _priors.HEAD_AMPLITUDE) + 0.1
+
+
+def test_a_cliff_in_the_tail_leaves_the_head_alone():
+    """Half of the targets tied at the score of most items: no worse at the head than mle."""
+    n_items, n_users = 5000, 4000
+    rng = np.random.default_rng(3)
+    head = np.ceil(300 * rng.random(n_users) ** 2.5).astype(np.int64)
+    tied = rng.integers(301, n_items + 1, n_users)
+    rank = np.where(rng.random(n_users) < 0.5, head, tied)
+    truth = {f"recall@{k}": (rank <= k).mean() for k in (1, 5, 10, 20, 50)}
+    errors = {"smooth": [], "mle": []}
+    for seed in range(8):
+        counts = _sample(rank, n_items, LJ24(), seed)
+        for name, found in errors.items():
+            est = tr.estimate(counts, list(truth), estimator=name, confidence=None)
+            found.append([abs(est[key].value / value - 1) for key, value in truth.items()])
+    assert np.mean(errors["smooth"]) < np.mean(errors["mle"])
+
+
+def test_coordinates_go_both_ways():
+    rank = np.array([1.0, 2.0, 10.0, 999.0, 1000.0])
+    assert _logspline.rank_at(_logspline.coordinate(rank, 1000), 1000) == pytest.approx(rank)
+    assert np.diff(_logspline.sites(1000, 12)).min() > 0

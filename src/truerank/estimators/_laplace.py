@@ -84,14 +84,16 @@ class Mode:
     converged: bool
 
 
-def find_mode(mixture: Mixture, factor: FloatArray, start: FloatArray) -> Mode:
-    """The mode for a prior of covariance ``factor`` ``factor``', by damped Newton steps from
-    ``start``, in the coordinates z of c = factor z, whose prior is standard normal."""
-    z = np.linalg.solve(factor, start)
+def find_mode(
+    mixture: Mixture, factor: FloatArray, start: FloatArray, *, centre: FloatArray | float = 0.0
+) -> Mode:
+    """The mode for a prior N(``centre``, ``factor`` ``factor``'), by damped Newton steps from
+    ``start``, in the coordinates z of c = centre + factor z, whose prior is standard normal."""
+    z = np.linalg.solve(factor, start - centre)
     n_iter, converged = 0, False
     while n_iter < _MAX_STEPS and not converged:
         n_iter += 1
-        value, gradient, curvature = mixture.derivatives(factor @ z)
+        value, gradient, curvature = mixture.derivatives(centre + factor @ z)
         value -= 0.5 * float(z @ z)
         slope = factor.T @ gradient - z
         values, vectors = np.linalg.eigh(factor.T @ curvature @ factor)
@@ -101,13 +103,13 @@ def find_mode(mixture: Mixture, factor: FloatArray, start: FloatArray) -> Mode:
         if gain < _TOLERANCE:  # Newton's last step squares what is left: no need to look again
             z, value, converged = z + step, value + 0.5 * gain, True
             break
-        length = _rise(mixture, factor, z, step, value, gain)
+        length = _rise(mixture, factor, centre, z, step, value, gain)
         if not length:  # the value is as high as its rounding lets it be
             converged = gain < 1e-12 * abs(value)
             break
         z = z + length * step
     return Mode(
-        factor @ z,
+        centre + factor @ z,
         factor @ (vectors / np.sqrt(values)),
         value - 0.5 * float(np.log(values).sum()),
         n_iter,
@@ -118,6 +120,7 @@ def find_mode(mixture: Mixture, factor: FloatArray, start: FloatArray) -> Mode:
 def _rise(
     mixture: Mixture,
     factor: FloatArray,
+    centre: FloatArray | float,
     z: FloatArray,
     step: FloatArray,
     value: float,
@@ -128,7 +131,8 @@ def _rise(
     length = min(1.0, _LONGEST / max(largest, 1e-300))
     for _ in range(40):
         moved = z + length * step
-        if mixture.value(factor @ moved) - 0.5 * moved @ moved >= value + 1e-4 * length * gain:
+        reached = mixture.value(centre + factor @ moved) - 0.5 * float(moved @ moved)
+        if reached >= value + 1e-4 * length * gain:
             return length
         length *= 0.5
     return 0.0

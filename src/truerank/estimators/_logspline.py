@@ -1,20 +1,14 @@
-"""Log-spline rank distributions, and the Gaussian-process priors of their coefficients.
+"""Log-spline rank distributions.
 
-    log P(R) = B(u(R)) c - log Z,      u(R) = Phi^-1((R - 3/8) / (N + 1/4)),
+    log P(R) = B(x(R)) c - log Z,      x(R) = log R - log(N - R + N / 100),
 
-with cubic B-splines B in the normal score u of the rank (Blom's: about the expected value of the
-R-th of N normal variables). If items' scores are normal, and targets' too with another mean and
-spread (the binormal model of ROC curves), log P is a parabola in u, whatever the scores' scale.
-The prior therefore lets a parabola go nearly free, and lets the slope stray from its line by a
-Gaussian process (Matern 3/2) of some amplitude and length. The head may be rougher than the rest:
-training items kept in the ranking push targets down from the first ranks, memorising models pull
-them up. Hence further priors, whose amplitude rises for ranks that samples hardly tell apart.
+with cubic B-splines B, even in x: about the logarithm of the rank at the head, and that of the
+distance from the last rank at the tail. A power law is a straight line at the head.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -22,16 +16,7 @@ from truerank._types import FloatArray
 from truerank.estimators.support import Support
 
 DEGREE = 3
-# Prior standard deviations of the parabola's coefficients, in u.
-LEVEL, SLOPE, CURVATURE = 3.0, 2.0, 0.5
-# The grid of hyper-parameters: how far the slope strays, and over which length in u.
-AMPLITUDES = (0.1, 0.3, 1.0, 3.0)
-LENGTHS = (3.0, 1.5, 0.7)
-# With the shortest length also so many times as far in the head: ranks below about HEAD N / n,
-# HEAD_EDGE (in u) saying how sharply it ends.
-ROUGHER = 21.0
-HEAD, HEAD_EDGE = 3.0, 0.2
-_FINE = 120  # intervals on which the process of slopes is integrated
+_LAST = 0.01  # how far from the last rank, as a share of N, ranks stop being told apart
 
 
 @dataclass(frozen=True)
@@ -58,68 +43,37 @@ def log_spline(support: Support, n_functions: int) -> LogSpline:
     from scipy.interpolate import BSpline
 
     knots = _knots(support.n_items, n_functions)
-    at = np.clip(_score(support.rank, support.n_items), knots[0], knots[-1])
+    at = np.clip(coordinate(support.rank, support.n_items), knots[0], knots[-1])
     basis = BSpline.design_matrix(at, knots, DEGREE).toarray()
     return LogSpline(basis, np.log(support.weight))
 
 
-@lru_cache(maxsize=64)
-def prior_factors(
-    n_items: int, n_functions: int, sample_size: int
-) -> tuple[tuple[FloatArray, ...], ...]:
-    """Square roots L of the prior covariances LL': paths of rising amplitude.
+def coordinate(rank: FloatArray, n_items: int) -> FloatArray:
+    """x(R), for ranks from 1 to N."""
+    return np.asarray(np.log(rank) - np.log(n_items - rank + _LAST * n_items))
 
-    Covariances are those of the process at the splines' sites (Greville abscissae).
-    ``sample_size`` says where the head ends.
-    """
-    from scipy.special import ndtr, ndtri
 
+def rank_at(x: FloatArray, n_items: int) -> FloatArray:
+    """The rank at a coordinate, no whole number in general."""
+    odds = np.exp(x)
+    return np.asarray(odds / (1.0 + odds) * (1.0 + _LAST) * n_items)
+
+
+def sites(n_items: int, n_functions: int) -> FloatArray:
+    """Where a coefficient is about the value of the spline (Greville abscissae), rising."""
     knots = _knots(n_items, n_functions)
-    site = np.convolve(knots[1:-1], np.full(DEGREE, 1.0 / DEGREE), mode="valid")
-    parabola = (
-        LEVEL**2
-        + SLOPE**2 * np.outer(site, site)
-        + CURVATURE**2 * np.outer(site**2 - 1.0, site**2 - 1.0)
-    )
-    edge = np.linspace(site[0], site[-1], _FINE + 1)
-    middle = (edge[1:] + edge[:-1]) / 2.0
-    in_head = ndtr((ndtri(min(HEAD / sample_size, 0.5)) - middle) / HEAD_EDGE)
-    rough = 1.0 + (ROUGHER - 1.0) * in_head
-    processes = [_matern(middle, length) for length in LENGTHS]
-    processes.append(processes[-1] * np.outer(rough, rough))
-    wanders = [_integrate(process, edge, site) for process in processes]
-    return tuple(
-        tuple(_root(parabola + amplitude**2 * wander) for amplitude in AMPLITUDES)
-        for wander in wanders
-    )
+    return np.convolve(knots[1:-1], np.full(DEGREE, 1.0 / DEGREE), mode="valid")
 
 
-def _score(rank: FloatArray, n_items: int) -> FloatArray:
-    from scipy.special import ndtri
-
-    return np.asarray(ndtri((rank - 0.375) / (n_items + 0.25)))
+def enough_functions(n_items: int, n_users: float) -> int:
+    """Two per unit of x, and two more for each doubling of users from some thousand on."""
+    low, high = coordinate(np.array([1.0, float(n_items)]), n_items)
+    more = max(0, round(2.0 * np.log2(max(n_users, 1.0) / 8192.0)))
+    return int(np.clip(round(2.0 * (high - low)) + more, 20, 48))
 
 
 def _knots(n_items: int, n_functions: int) -> FloatArray:
-    """Clamped and even in u."""
-    low, high = _score(np.array([1.0, float(n_items)]), n_items)
+    """Clamped and even in x."""
+    low, high = coordinate(np.array([1.0, float(n_items)]), n_items)
     inner = np.linspace(low, high, n_functions - DEGREE + 1)
     return np.concatenate([[low] * DEGREE, inner, [high] * DEGREE])
-
-
-def _matern(at: FloatArray, length: float) -> FloatArray:
-    """Covariance of a Matern 3/2 process of standard deviation 1."""
-    apart = np.sqrt(3.0) * np.abs(at[:, None] - at) / length
-    return np.asarray((1.0 + apart) * np.exp(-apart))
-
-
-def _integrate(process: FloatArray, edge: FloatArray, site: FloatArray) -> FloatArray:
-    """Covariance at ``site`` of the integral from 0 of a process constant between edges."""
-    width = edge[1] - edge[0]
-    covered = np.clip(site[:, None] - edge[:-1], 0.0, width) - np.clip(-edge[:-1], 0.0, width)
-    return np.asarray(covered @ process @ covered.T)
-
-
-def _root(covariance: FloatArray) -> FloatArray:
-    values, vectors = np.linalg.eigh(covariance)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 1e-10 * values[-1])))

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from truerank import _checks
-from truerank._types import FloatArray
 from truerank.errors import ConvergenceWarning
 from truerank.estimators._base import Estimator, Fit
 from truerank.estimators._laplace import Mixture, Mode, find_mode
-from truerank.estimators._logspline import DEGREE, log_spline, prior_factors
+from truerank.estimators._logspline import DEGREE, enough_functions, log_spline
 from truerank.estimators._neighbours import on_grid
 from truerank.estimators._posterior import Component, Posterior
+from truerank.estimators._priors import Path, paths
 from truerank.estimators.likelihood import likelihood, make_support
 from truerank.estimators.support import SupportLike
 from truerank.metrics import Metric
@@ -37,7 +37,7 @@ class Smooth(Estimator):
     Parameters
     ----------
     n_functions : int or None
-        Number of splines; None for 24, and more for more than some thousand users.
+        Number of splines; None for two per unit of log N, and more for many users.
 
     Examples
     --------
@@ -60,10 +60,14 @@ class Smooth(Estimator):
         outcomes = on_grid(counts) if support == "auto" else counts
         model = likelihood(outcomes, make_support(outcomes, metrics, support))
         n_users = counts.effective_users
-        n_functions = self.n_functions or _enough_functions(n_users)
         largest = model.support.n_items
+        n_functions = self.n_functions or enough_functions(largest, n_users)
         mixture = Mixture(model, log_spline(model.support, n_functions), n_users)
-        modes = _modes(mixture, prior_factors(largest, n_functions, _telling_size(counts)))
+        # Pools of one size are those of rankings that keep training items, or may be.
+        may_bend = bool((counts.n_items == counts.n_items[0]).all())
+        modes = _modes(
+            mixture, paths(largest, n_functions, _telling_size(counts), may_bend=may_bend)
+        )
         posterior = _average(mixture, modes)
         values = posterior.mean(metrics)
         converged = all(mode.converged for mode in modes)
@@ -83,11 +87,6 @@ class Smooth(Estimator):
         )
 
 
-def _enough_functions(n_users: float) -> int:
-    """24 up to some thousand users, two more for each doubling, at most 40."""
-    return int(np.clip(round(2.0 * np.log2(max(n_users, 1.0)) - 2.0), 24, 40))
-
-
 def _telling_size(counts: RankCounts) -> int:
     """The sample size that one user in a hundred reaches: it tells apart the ranks of the head."""
     order = np.argsort(counts.sample_size, kind="stable")[::-1]
@@ -95,16 +94,20 @@ def _telling_size(counts: RankCounts) -> int:
     return int(counts.sample_size[order[np.argmax(reached)]])
 
 
-def _modes(mixture: Mixture, paths: Iterable[Sequence[FloatArray]]) -> list[Mode]:
-    """The modes under all priors, each sought from that of its stiffer neighbour."""
+def _modes(mixture: Mixture, priors: Iterable[Path]) -> list[Mode]:
+    """The modes under all priors, each sought from that of its stiffer neighbour.
+
+    Their evidence is multiplied by the weight of the prior.
+    """
     modes: list[Mode] = []
-    stiffest: FloatArray = np.zeros(mixture.spline.basis.shape[1])
-    for path in paths:
-        start = stiffest
-        for factor in path:
-            modes.append(find_mode(mixture, factor, start))
-            start = modes[-1].coefficients
-        stiffest = modes[-len(path)].coefficients
+    stiffest = None
+    for path in priors:
+        start = path.centre if stiffest is None else stiffest
+        for factor in path.factors:
+            mode = find_mode(mixture, factor, start, centre=path.centre)
+            modes.append(replace(mode, log_evidence=mode.log_evidence + path.log_weight))
+            start = mode.coefficients
+        stiffest = modes[-len(path.factors)].coefficients
     return modes
 
 
