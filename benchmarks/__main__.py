@@ -20,6 +20,7 @@ BENCHMARKS = (
     "linear",
     "mes",
     "smooth",
+    "intervals",
     "startup",
     "exact",
     "sampled",

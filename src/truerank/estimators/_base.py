@@ -155,6 +155,43 @@ class Estimator(ABC):
         """
         return None
 
+    def influence(
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike, plug_in: str
+    ) -> FloatArray | None:
+        """Gains of the outcomes whose mean is the estimate, also near these counts.
+
+        Their mean over the users of ``counts`` is the estimate. Over a table of the same outcomes
+        with slightly other weights it is, to first order, the estimate from that table.
+
+        Parameters
+        ----------
+        counts : RankCounts
+            The outcomes with their weights.
+        metrics : sequence of Metric
+            What to estimate.
+        support : {"auto", "full"} or Support
+            The grid of global ranks: compressed, all ranks, or one of your own.
+        plug_in : {"plain", "posterior"}
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of float, shape (n_outcomes, n_metrics), or None
+            The gains; None for estimators that do not know their derivatives.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+        >>> gains = tr.estimators.MLE().influence(
+        ...     counts, metrics=tr.metrics.parse("recall@10"), support="auto", plug_in="plain"
+        ... )
+        >>> gains.ravel().round(3)
+        array([ 1.32 , -2.059,  0.316, -0.   ])
+        >>> round(float(counts.weight @ gains[:, 0]) / 5, 4)
+        0.1792
+        """
+        return self.gains(counts, metrics=metrics, support=support)
+
     def refit(
         self,
         outcomes: RankCounts,
@@ -236,11 +273,28 @@ def expected_gains(likelihood: Likelihood, mass: FloatArray, metric: Metric) -> 
         evidence = likelihood.matrix @ prior
     rank = likelihood.support.rank
     if metric.depends_on_pool:
-        # Such a gain is a + b / (pool - 1): two evaluations give both terms for every pool.
-        slope = 2.0 * (metric.gain(rank, 2) - metric.gain(rank, 3))
-        level = metric.gain(rank, 2) - slope
+        level, slope = _by_pool(metric, rank)
         expected = likelihood.matrix @ (prior * level)
         expected += (likelihood.matrix @ (prior * slope)) / (likelihood.n_items - 1.0)
     else:
         expected = likelihood.matrix @ (prior * metric.gain(rank, likelihood.support.n_items))
     return np.asarray(expected / evidence)
+
+
+def posterior_slope(likelihood: Likelihood, mass: FloatArray, metric: Metric) -> FloatArray:
+    """Derivative of the posterior mean of a metric in the mass at each point, (n_points,)."""
+    rank, matrix = likelihood.support.rank, likelihood.matrix
+    share = likelihood.weight / (matrix @ mass)
+    less = (share * expected_gains(likelihood, mass, metric)) @ matrix
+    if metric.depends_on_pool:
+        level, slope = _by_pool(metric, rank)
+        more = level * (share @ matrix) + slope * ((share / (likelihood.n_items - 1.0)) @ matrix)
+    else:
+        more = metric.gain(rank, likelihood.support.n_items) * (share @ matrix)
+    return np.asarray(more - less)
+
+
+def _by_pool(metric: Metric, rank: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """a and b of a gain a + b / (pool - 1): two evaluations give both terms for every pool."""
+    slope = 2.0 * (metric.gain(rank, 2) - metric.gain(rank, 3))
+    return metric.gain(rank, 2) - slope, slope

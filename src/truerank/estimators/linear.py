@@ -18,6 +18,7 @@ from truerank import _checks
 from truerank._types import FloatArray
 from truerank.errors import InputError
 from truerank.estimators._base import Estimator, Fit, posterior_mean
+from truerank.estimators._influence import pulled_back
 from truerank.estimators._spaces import OutcomeSpace, by_outcome, exact_part, outcome_spaces
 from truerank.estimators.likelihood import likelihood, make_support
 from truerank.estimators.maxent import MES
@@ -53,6 +54,13 @@ class Linear(Estimator):
     def _gram(self, space: OutcomeSpace, prior: FloatArray, n_users: float) -> FloatArray:
         """G for one space, (n_outcomes, n_outcomes)."""
 
+    @abstractmethod
+    def _gram_slope(self, a: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
+        """Derivative of left' G right in the prior, (n_points, n_metrics).
+
+        ``a`` is A, ``left`` has shape (n_outcomes, n_metrics), ``right`` (n_outcomes,).
+        """
+
     def fit(
         self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike, plug_in: str
     ) -> Fit:
@@ -84,6 +92,34 @@ class Linear(Estimator):
         )
         return by_outcome(counts, metrics, parts)
 
+    def influence(
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike, plug_in: str
+    ) -> FloatArray | None:
+        if not isinstance(self.prior, Estimator):
+            found = self.corrected_gains(counts, metrics, support)
+            return by_outcome(counts, metrics, ((space, gains) for space, _, gains in found))
+        if not isinstance(self.prior, (MLE, MES)) or plug_in != "plain":
+            return None
+        # The value is observed' G^-1 A' D F: linear in what was observed, and by D in the prior's
+        # own gains.
+        grid = make_support(counts, metrics, support)
+        prior, _ = self._find_prior(counts, metrics, grid)
+        assert prior is not None
+        slope = np.zeros((grid.n_points, len(metrics)))
+        parts = []
+        for space, mass, gains in self._corrected(counts, metrics, support, grid, prior):
+            gram = self._gram(space, mass, counts.effective_users)
+            seen = _solve(gram, space.observed)
+            gain = np.stack([m.gain(space.support.rank, space.n_items) for m in metrics], axis=1)
+            pull = gain * (space.probability @ seen)[:, None]
+            pull -= self._gram_slope(space.probability, gains.T, seen)
+            total = float(np.maximum(prior.masses_on(space.support), 0.0).sum())
+            if total > 0:  # masses are made to sum to 1 within the pool
+                slope += pulled_back((pull - mass @ pull) / total, space.support, grid)
+            parts.append((space, gains))
+        through = self.prior._pull(counts, likelihood(counts, grid), slope)
+        return None if through is None else by_outcome(counts, metrics, parts) + through
+
     def corrected_gains(
         self, counts: RankCounts, metrics: Sequence[Metric], support: SupportLike = "auto"
     ) -> Iterator[tuple[OutcomeSpace, FloatArray, FloatArray]]:
@@ -114,6 +150,16 @@ class Linear(Estimator):
         """
         grid = make_support(counts, metrics, support)
         prior, _ = self._find_prior(counts, metrics, grid)
+        yield from self._corrected(counts, metrics, support, grid, prior)
+
+    def _corrected(
+        self,
+        counts: RankCounts,
+        metrics: Sequence[Metric],
+        support: SupportLike,
+        grid: Support,
+        prior: RankDistribution | None,
+    ) -> Iterator[tuple[OutcomeSpace, FloatArray, FloatArray]]:
         for space in outcome_spaces(counts, metrics, "full" if support == "full" else grid):
             mass = _prior_masses(prior, space.support)
             gram = self._gram(space, mass, counts.effective_users)
@@ -174,6 +220,10 @@ class BV(Linear):
         gram[np.diag_indices_from(gram)] += self.gamma * (prior @ a)
         return gram
 
+    def _gram_slope(self, a: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
+        square = (a @ left) * (a @ right)[:, None]
+        return np.asarray((1.0 - self.gamma) * square + self.gamma * (a @ (left * right[:, None])))
+
 
 @dataclass(frozen=True)
 class MN(Linear):
@@ -204,6 +254,9 @@ class MN(Linear):
         gram = _weighted_gram(a, prior - ranks / n_users)
         gram[np.diag_indices_from(gram)] += (ranks @ a) / n_users
         return gram
+
+    def _gram_slope(self, a: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
+        return np.asarray((a @ left) * (a @ right)[:, None])
 
 
 _PRIORS: dict[str, type[Estimator]] = {"mle": MLE, "mes": MES}

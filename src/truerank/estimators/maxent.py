@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from truerank import _checks
 from truerank._types import FloatArray, IntArray
 from truerank.errors import ConvergenceWarning
 from truerank.estimators._base import Estimator, Fit, posterior_mean
-from truerank.estimators.likelihood import likelihood, make_support
+from truerank.estimators._influence import read_off
+from truerank.estimators.likelihood import Likelihood, likelihood, make_support
 from truerank.estimators.support import RankDistribution, Support, SupportLike
 from truerank.metrics import Metric
 from truerank.outcomes import schemes
@@ -55,29 +58,113 @@ class MES(Estimator):
         self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike, plug_in: str
     ) -> Fit:
         grid = make_support(counts, metrics, support)
-        rows, share, n_outcomes = _sampled_law(counts, grid)
-        mass, converged, n_iter, objective = maximise(
-            rows, share, n_outcomes, grid.weight, eta=self.eta
-        )
+        law = _sampled_law(counts, grid)
+        found = maximise(law.rows, law.share, law.n_outcomes, grid.weight, eta=self.eta)
         none = np.empty(0)
-        distribution = RankDistribution(grid, mass, none, none)
+        distribution = RankDistribution(grid, found.mass, none, none)
         one_pool = bool((counts.n_items == counts.n_items[0]).all())
         model = None
         values = distribution.expect(metrics)
         for metric in metrics:
             if plug_in == "posterior" or (metric.depends_on_pool and not one_pool):
                 model = model or likelihood(counts, grid)
-                values[metric.key] = posterior_mean(model, mass, metric)
-        return Fit(values, distribution, converged, n_iter, {"objective": objective})
+                values[metric.key] = posterior_mean(model, found.mass, metric)
+        details = {"objective": found.objective}
+        return Fit(values, distribution, found.converged, found.n_iter, details)
+
+    def influence(
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike, plug_in: str
+    ) -> FloatArray | None:
+        model = likelihood(counts, make_support(counts, metrics, support))
+        found = self._maximum(counts, model.support)[1]
+        reading = read_off(model, found.mass, metrics, plug_in)
+        gains = self._pull(counts, model, reading.slope)
+        gains[~counts.is_exact] += reading.sampled
+        gains[counts.is_exact] += reading.exact
+        return gains
+
+    def _pull(self, counts: RankCounts, model: Likelihood, slope: FloatArray) -> FloatArray:
+        """Gains of outcomes whose mean is, to first order, that of ``slope`` over the masses.
+
+        By implicit differentiation of the dual's optimum, A pi - p~ + slack y = 0.
+
+        Parameters
+        ----------
+        counts : RankCounts
+            The outcomes.
+        model : Likelihood
+            Their likelihood.
+        slope : ndarray of float, shape (n_points, n_metrics)
+            A value for each point.
+
+        Returns
+        -------
+        ndarray of float, shape (n_outcomes, n_metrics)
+            The gains.
+        """
+        grid = model.support
+        law, found = self._maximum(counts, grid)
+        rows, mass, y = law.rows, found.mass, found.dual
+        slack = 1.0 / (2.0 * law.n_outcomes * law.share)
+        off = mass[:, None] * (slope - mass @ slope) / self.eta
+        # v = H^-1 d value / dy. A share more moves the optimum by H^-1 (1 + y / (2 n p~^2)).
+        v = np.stack(
+            [_newton_step(rows, mass, slack, part, self.eta) for part in (rows @ off).T], axis=1
+        )
+        own = v * (1.0 + y * slack / law.share)[:, None]
+        # Shares of pools move A itself.
+        back = v.T @ rows
+        spread = mass * (back - (back @ mass)[:, None]) / self.eta
+        moved = own[law.place] + law.through_pools(y, v, off - spread.T, mass)
+        share = counts.weight / counts.total_weight
+        return np.asarray(mass @ slope + moved - share @ moved)
+
+    def _maximum(self, counts: RankCounts, grid: Support) -> tuple[_SampledLaw, _Maximum]:
+        law = _sampled_law(counts, grid)
+        return law, maximise(law.rows, law.share, law.n_outcomes, grid.weight, eta=self.eta)
 
 
-def _sampled_law(counts: RankCounts, support: Support) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """P(outcome | R) by (scheme, size, rank), pools averaged over; shares; sizes of the space.
+@dataclass(frozen=True)
+class _Part:
+    """The outcomes of one scheme and size in one pool (or several within 0.5 %)."""
 
-    Shapes (n_outcomes, n_points), (n_outcomes,), (n_outcomes,).
+    at: IntArray  # rows of the counts
+    key: slice  # their keys, all those of the scheme and size
+    kernel: Callable[[], FloatArray]  # P(key | R) in the pool, (n_keys, n_points)
+
+
+@dataclass(frozen=True)
+class _SampledLaw:
+    """P(key | R) with pools averaged over, where an outcome's key is scheme, size and rank.
+
+    ``rows`` (n_keys, n_points), ``share`` (n_keys,) of users, ``n_outcomes`` (n_keys,): sizes of
+    the spaces; ``place`` (n_rows,): the key of each row of the counts; ``parts``: pool by pool.
     """
+
+    rows: FloatArray
+    share: FloatArray
+    n_outcomes: FloatArray
+    place: IntArray
+    parts: tuple[_Part, ...]
+
+    def through_pools(
+        self, y: FloatArray, v: FloatArray, direct: FloatArray, mass: FloatArray
+    ) -> FloatArray:
+        """What a row of the counts adds to a value by adding to its pool's share of ``rows``."""
+        found = np.empty((self.place.size, v.shape[1]))
+        for part in self.parts:
+            through = part.kernel() @ np.column_stack([direct, mass])
+            value = y[part.key] @ through[:, :-1] - v[part.key].T @ through[:, -1]
+            found[part.at] = value
+        return found
+
+
+def _sampled_law(counts: RankCounts, support: Support) -> _SampledLaw:
     share = counts.weight / counts.total_weight
-    rows, shares, sizes = [], [], []
+    rows: list[FloatArray] = []
+    shares, sizes, parts = [], [], []
+    place = np.empty(counts.n_outcomes, dtype=np.int64)
+    n_keys = 0
     for code, scheme in enumerate(counts.schemes):
         mine = counts.scheme == code
         fixed_size = (
@@ -91,24 +178,40 @@ def _sampled_law(counts: RankCounts, support: Support) -> tuple[FloatArray, Floa
                 axis=1,
                 return_inverse=True,
             )
+            place[here] = n_keys + np.ravel(at)
             kernel = np.zeros((keys.shape[1], support.n_points))
-            for pool, users in _pools(counts.n_items[here], share[here]):
-                kernel += users * _pool_rows(scheme, support, pool, keys)
+            for pool, users, members in _pools(counts.n_items[here], share[here]):
+                of_pool = partial(_pool_rows, scheme, support, pool, keys)
+                kernel += users * of_pool()
+                these = slice(n_keys, n_keys + keys.shape[1])
+                parts.append(_Part(here[members], these, of_pool))
             rows.append(kernel)
             shares.append(np.bincount(np.ravel(at), share[here]))
             space = scheme.outcomes(int(counts.n_items[here].max()), int(size))[0].size
             sizes.append(np.full(keys.shape[1], float(space)))
+            n_keys += keys.shape[1]
         if exact.any():
             rank = counts.sampled_rank[exact]
             known, at = np.unique(rank, return_inverse=True)
+            place[exact] = n_keys + at
             point = support.locate(known)
-            kernel = np.zeros((known.size, support.n_points))
-            total = float(share[exact].sum())
-            kernel[np.arange(known.size), point] = total / support.weight[point]
-            rows.append(kernel)
+            of_rank = partial(_known_rows, support, point)
+            these = slice(n_keys, n_keys + known.size)
+            parts.append(_Part(np.flatnonzero(exact), these, of_rank))
+            rows.append(float(share[exact].sum()) * of_rank())
             shares.append(np.bincount(at, share[exact]))
             sizes.append(np.full(known.size, float(counts.n_items[exact].max())))
-    return np.concatenate(rows), np.concatenate(shares), np.concatenate(sizes)
+            n_keys += known.size
+    return _SampledLaw(
+        np.concatenate(rows), np.concatenate(shares), np.concatenate(sizes), place, tuple(parts)
+    )
+
+
+def _known_rows(support: Support, point: IntArray) -> FloatArray:
+    """P(exact rank | R), the ranks of a point being alike."""
+    rows = np.zeros((point.size, support.n_points))
+    rows[np.arange(point.size), point] = 1.0 / support.weight[point]
+    return rows
 
 
 def _pool_rows(scheme: schemes.Scheme, support: Support, pool: int, keys: IntArray) -> FloatArray:
@@ -129,18 +232,30 @@ def _pool_rows(scheme: schemes.Scheme, support: Support, pool: int, keys: IntArr
     return rows
 
 
-def _pools(n_items: IntArray, share: FloatArray) -> list[tuple[int, float]]:
-    """Pools within 0.5 % as one, with their shares of users."""
+def _pools(n_items: IntArray, share: FloatArray) -> list[tuple[int, float, npt.NDArray[np.bool_]]]:
+    """Pools within 0.5 % as one, with their shares of users and who belongs to them."""
     pools, at = np.unique(n_items, return_inverse=True)
     users = np.bincount(at, share)
-    groups: list[tuple[int, float]] = []
+    groups = []
     start = 0
     while start < pools.size:
         stop = int(np.searchsorted(pools, pools[start] * (1 + _POOL_SHARE), side="right"))
         total = float(users[start:stop].sum())
-        groups.append((round(float(pools[start:stop] @ users[start:stop]) / total), total))
+        pool = round(float(pools[start:stop] @ users[start:stop]) / total)
+        groups.append((pool, total, (at >= start) & (at < stop)))
         start = stop
     return groups
+
+
+@dataclass(frozen=True)
+class _Maximum:
+    """``mass`` (n_points,) and ``dual`` (n_outcomes,) at the maximum, and how it was found."""
+
+    mass: FloatArray
+    dual: FloatArray
+    converged: bool
+    n_iter: int
+    objective: float
 
 
 def maximise(
@@ -151,12 +266,12 @@ def maximise(
     *,
     eta: float,
     tolerance: float = 1e-10,
-) -> tuple[FloatArray, bool, int, float]:
+) -> _Maximum:
     """The maximum of eta H - n E by damped Newton in the dual.
 
     With s = A pi split off, pi is proportional to ``ranks`` exp(A' y / eta) and the dual is
     min_y eta log sum_R ranks exp((A' y)_R / eta) - y.p~ + sum_o y_o^2 / (4 n_o p~_o): smooth and
-    strongly convex. Returns masses per point, converged, steps and the primal objective.
+    strongly convex.
     """
     slack = 1.0 / (2.0 * n_outcomes * share)
     log_ranks = np.log(ranks)
@@ -181,7 +296,7 @@ def maximise(
         # Weak duality: the primal optimum lies within `gap` of this mass.
         gap = value - primal(mass)
         if gap <= tolerance * max(1.0, abs(value)):
-            return mass, True, step, primal(mass)
+            return _Maximum(mass, y, True, step, primal(mass))
         slope = rows @ mass - share + slack * y
         move = _newton_step(rows, mass, slack, slope, eta)
         drop = float(slope @ move)
@@ -200,7 +315,7 @@ def maximise(
         warnings.warn(
             f"mes stopped with a duality gap of {gap:.1e}", ConvergenceWarning, stacklevel=3
         )
-    return mass, converged, step, primal(mass)
+    return _Maximum(mass, y, converged, step, primal(mass))
 
 
 def _newton_step(

@@ -13,6 +13,7 @@ from truerank import _checks
 from truerank._types import FloatArray
 from truerank.errors import ConvergenceWarning, InputError
 from truerank.estimators._base import Estimator, Fit, posterior_mean
+from truerank.estimators._influence import read_off, through_em
 from truerank.estimators._npmle import maximise
 from truerank.estimators.likelihood import Likelihood, likelihood, make_support
 from truerank.estimators.support import RankDistribution, SupportLike
@@ -60,8 +61,67 @@ class MLE(Estimator):
         self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike, plug_in: str
     ) -> Fit:
         model = likelihood(counts, make_support(counts, metrics, support))
-        em = self._run(counts, model, model.weight, model.exact_weight)
+        em = self._run(counts, model, *self._weights(counts, model))
         return _fit(counts, model, em, metrics, plug_in)
+
+    def influence(
+        self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike, plug_in: str
+    ) -> FloatArray | None:
+        if self.steps is None:  # the maximum jumps from point to point
+            return None
+        model = likelihood(counts, make_support(counts, metrics, support))
+        weight, exact_weight = self._weights(counts, model)
+        em = self._run(counts, model, weight, exact_weight)
+        mass = em.sampled + _at_points(model, exact_weight)
+        reading = read_off(model, mass, metrics, plug_in)
+        gains = self._pull(counts, model, reading.slope, reading.held)
+        assert gains is not None
+        gains[~counts.is_exact] += reading.sampled
+        gains[counts.is_exact] += reading.exact
+        return gains
+
+    def _pull(
+        self,
+        counts: RankCounts,
+        model: Likelihood,
+        slope: FloatArray,
+        held: FloatArray | None = None,
+    ) -> FloatArray | None:
+        """Gains of outcomes whose mean is, to first order, that of ``slope`` over the masses.
+
+        Parameters
+        ----------
+        counts : RankCounts
+            The outcomes.
+        model : Likelihood
+            Their likelihood.
+        slope : ndarray of float, shape (n_points, n_metrics)
+            A value for each point.
+        held : ndarray of float, shape (n_exact, n_metrics), optional
+            By how much the value at an exact rank exceeds that of its point.
+
+        Returns
+        -------
+        ndarray of float, shape (n_outcomes, n_metrics), or None
+            The gains; None if the number of steps is not fixed.
+        """
+        if self.steps is None:
+            return None
+        weight, exact_weight = self._weights(counts, model)
+        points, exact = model.support, _at_points(model, exact_weight)
+        start, steps = points.weight / points.n_items, self._n_steps(counts)
+        moved, at_points = through_em(model.matrix, weight, exact, start, steps, slope)
+        known = at_points[points.locate(model.exact_rank)]
+        if held is not None:
+            known = known + held
+        mean = weight @ moved + exact_weight @ known
+        gains = np.empty((counts.n_outcomes, slope.shape[1]))
+        for rows, part, used, share in (
+            (~counts.is_exact, moved, weight, model.weight),
+            (counts.is_exact, known, exact_weight, model.exact_weight),
+        ):
+            gains[rows] = mean + (used / share)[:, None] * (part - mean)
+        return gains
 
     def refit(
         self,
@@ -94,6 +154,10 @@ class MLE(Estimator):
             mass *= model.matrix.T @ (share / (model.matrix @ mass))
         gain = np.stack([metric.gain(points.rank, points.n_items) for metric in metrics])
         return np.asarray((gain @ mass).T)
+
+    def _weights(self, counts: RankCounts, model: Likelihood) -> tuple[FloatArray, FloatArray]:
+        """What sampled and exact outcomes count, in sum 1."""
+        return model.weight, model.exact_weight
 
     def _n_steps(self, counts: RankCounts) -> int:
         if self.steps == "published":
@@ -148,15 +212,16 @@ class WMLE(MLE):
     ) -> Fit:
         if counts.adaptive:
             raise InputError("wmle needs samples of a fixed size; these counts are adaptive")
-        model = likelihood(counts, make_support(counts, metrics, support))
+        return super().fit(counts, metrics=metrics, support=support, plug_in=plug_in)
+
+    def _weights(self, counts: RankCounts, model: Likelihood) -> tuple[FloatArray, FloatArray]:
         exact = counts.is_exact
         factor = self._factor(counts.sampled_rank.astype(np.float64))
         weight, exact_weight = model.weight * factor[~exact], model.exact_weight * factor[exact]
         total = weight.sum() + exact_weight.sum()
         if not total > 0:
             raise InputError("wmle: every observed outcome has weight 0")
-        em = self._run(counts, model, weight / total, exact_weight / total)
-        return _fit(counts, model, em, metrics, plug_in)
+        return weight / total, exact_weight / total
 
     def _factor(self, rank: FloatArray) -> FloatArray:
         factor: FloatArray

@@ -90,8 +90,8 @@ def error_law(
 ) -> ErrorLaw:
     """The law of the error of a fit.
 
-    Estimators that are a mean of gains per outcome, or nearly so, need a single set of redrawn
-    users; others are fitted again to redrawn tables.
+    Estimators that are a mean of gains per outcome, exactly or to first order, need a single set
+    of redrawn users; others are fitted again to redrawn tables.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def error_law(
     posterior = Posterior(pooled, reference.distribution)
     found = None
     if gains:
-        found = _of_gains(posterior, fit, estimator, metrics, support, rng)
+        found = _of_gains(posterior, fit, estimator, metrics, support, plug_in, rng)
     if found is None:
         found = _of_refits(posterior, estimator, metrics, support, plug_in, repeats, rng, progress)
     known = np.diag(reference.posterior.covariance(metrics))
@@ -182,14 +182,23 @@ def _of_gains(
     estimator: Estimator,
     metrics: Sequence[Metric],
     support: SupportName | Support,
+    plug_in: PlugIn,
     rng: np.random.Generator,
 ) -> ErrorLaw | None:
-    """By the moments of gains over users and over redraws of each of them."""
+    """By the moments of gains over users and over redraws of each of them.
+
+    Gains to first order are taken near the table of all redraws, about what one of them is in the
+    mean.
+    """
     copies = -(-_LEAST_USERS // posterior.n_users)
     users = posterior.draw(rng, copies=copies)
     drawn = np.stack([users.evaluate(rng) for _ in range(_TIMES)], axis=1)
     outcomes, row = distinct(users.schemes, drawn.reshape(4, -1))
     gains = outcome_gains(outcomes, fit, estimator, metrics, support)
+    if gains is None:
+        share = np.bincount(row) / row.size
+        typical = outcomes.reweighted(posterior.n_users * posterior.scale * share)
+        gains = estimator.influence(typical, metrics=metrics, support=support, plug_in=plug_in)
     if gains is None:
         return None
     row = row.reshape(_TIMES, -1)
@@ -201,14 +210,16 @@ def _of_gains(
         off = mean - metric.gain(users.global_rank, users.n_items)
         parts.append((off.mean(), within.mean(), off.var(ddof=1) - noise, mean.var(ddof=1) - noise))
     bias, *variances = np.array(parts).T
-    return _law(bias, variances, posterior.n_users * posterior.scale)
+    return _law(bias, variances, posterior.n_users * posterior.scale, copies * _TIMES)
 
 
-def _law(bias: FloatArray, variances: Sequence[FloatArray], n_users: float) -> ErrorLaw:
-    """From variances by negatives, ranks and users, of one user."""
+def _law(
+    bias: FloatArray, variances: Sequence[FloatArray], n_users: float, redraws: int
+) -> ErrorLaw:
+    """From variances by negatives, ranks and users, of one user, and the mean of all redraws."""
     negatives, ranks, of_users = np.maximum(variances, 0.0) / n_users
-    # A bias smaller than what the ranks drawn may feign is none that is known of.
-    clear = np.where(bias**2 > 4.0 * ranks, bias, 0.0)
+    # A bias smaller than what the ranks and negatives drawn may feign is none that is known of.
+    clear = np.where(bias**2 > 4.0 * (ranks + negatives / redraws), bias, 0.0)
     return ErrorLaw(np.sqrt(negatives), clear, np.sqrt(ranks), np.sqrt(of_users))
 
 
@@ -247,7 +258,8 @@ def _of_refits(
     negatives = error.var(axis=1, ddof=1).mean(axis=0)
     ranks = error.mean(axis=1).var(axis=0, ddof=1) - negatives / times
     total = np.concatenate(fresh).var(axis=0, ddof=1)
-    return _law(error.mean(axis=(0, 1)), [negatives, ranks, total - negatives], posterior.scale)
+    variances = [negatives, ranks, total - negatives]
+    return _law(error.mean(axis=(0, 1)), variances, posterior.scale, times * _WORLDS)
 
 
 def _shared(

@@ -248,7 +248,8 @@ class Posterior:
 def merged_pools(counts: RankCounts, most: int) -> IntArray:
     """The pool of each outcome, or the mean of a group of neighbouring ones if there are many.
 
-    No ladder or sample may reach beyond a merged pool that it did not reach beyond before.
+    No ladder or sample may reach beyond a merged pool that it did not reach beyond before, and
+    ladders that did still do.
 
     Parameters
     ----------
@@ -275,4 +276,6 @@ def merged_pools(counts: RankCounts, most: int) -> IntArray:
     total = np.bincount(group, counts.weight, minlength=most)
     mean = np.bincount(group, counts.weight * counts.n_items, minlength=most)
     pool = np.rint(mean / np.maximum(total, 1e-300)).astype(np.int64)[group]
-    return np.where(capped, counts.n_items, np.maximum(pool, reach))
+    adaptive = np.array([scheme.adaptive for scheme in counts.schemes])[counts.scheme]
+    ended = np.where(adaptive, np.minimum(pool, reach), counts.n_items)  # ladders end at any pool
+    return np.where(capped, ended, np.maximum(pool, reach))
