@@ -1,20 +1,23 @@
 """Do intervals cover? Redraws of real evaluations, and how often the exact metric lies inside.
 
-``python -m benchmarks.calibrate`` (``make calibrate``) redraws the negatives of fixed users, whose
-exact ranks `benchmarks.cases` knows; ``--write docs/calibration.md`` writes the page. Redraws that
-are finished are kept beside those ranks, so that a broken run resumes and more can be added;
-``--fresh`` begins again, as it should after a change of the estimator or of its intervals.
+``python -m benchmarks.calibrate`` (``make calibrate``) draws users and their negatives again and
+again from cases whose exact ranks `benchmarks.cases` knows; ``--write docs/calibration.md`` writes
+the page. What a redraw found is kept beside those ranks, so that a broken run resumes and more can
+be added; ``--fresh`` begins again, as it should after a change of an estimator or of the law of its
+errors. The misfit of the law is learnt from the kept redraws, each dataset's without that dataset
+(`benchmarks.misfit`), and put into the intervals afterwards.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import multiprocessing
 import os
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,104 +25,131 @@ import numpy as np
 from numpy.typing import NDArray
 
 import truerank as tr
-from benchmarks import _calibration_page, cases
+from benchmarks import cases
 from benchmarks.frontier import rounded
-from truerank.designs import Adaptive, Design, Fixed
+from truerank.designs import LJ24, Adaptive, Design, Fixed
+from truerank.inference.intervals.misfit import features
 from truerank.inference.planning.simulate import simulated_counts
 
-REDRAWS = 2000
-CONFIDENCE = 0.95
-PART = 50  # redraws kept at a time
+REDRAWS = 60
+PART = 5  # redraws kept at a time
 METRICS = [f"{name}@{k}" for name in ("recall", "ndcg", "ap") for k in (1, 5, 10, 20, 50)]
 DESIGNS: dict[str, Design] = {
     "n=100": Fixed(sample_size=100),
     "n=500": Fixed(sample_size=500),
-    "100..1600": Adaptive(budget=None, start=100, growth=2, stop=1600),
+    "LJ24": LJ24(),
+    "ours 100": Adaptive(budget=100),
+    "ours 200": Adaptive(budget=200),
+    "ours 400": Adaptive(budget=400),
 }
-CASES = [
-    f"{dataset}-{model}-left"
-    for dataset in cases.DATASETS
-    for model in ("item-knn", "als", "ease", "popularity")
-]
-# How the others fare, on fewer redraws: most of them are refitted 500 times for one interval.
-OTHERS = ("naive", "cls", "bv(gamma=1)", "bv", "mle")
-OTHER_CASE, OTHER_REDRAWS = "citeulike-item-knn-left", 10
+MODELS = ("item-knn", "als", "ease", "popularity", "kr20-z")
+USERS = (500, 2000, 6000)  # or all, where there are fewer
+# The other estimators, on some of the configurations.
+OTHERS = ("mle", "bv", "mes", "mn-mle")
+OTHER_REDRAWS = 20
+# What is kept of each metric of a redraw.
+ROWS = (
+    "value", "truth", "everyone", "hits", "reference",
+    "negatives", "ranks", "law", "bias", "users",
+    "one", "resolution", "alike", "disagreement",
+)  # fmt: skip
+
+FloatArray = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Cell:
-    """Redraws of one case, design and estimator: arrays of (n_redraws, n_metrics), and truth."""
+@dataclass(frozen=True, order=True)
+class Task:
+    """Some redraws of one configuration."""
 
     case: str
     design: str
+    users: int
     estimator: str
-    truth: NDArray[np.float64]
-    value: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    resolvable: NDArray[np.bool_]
+    first: int
+    last: int
+
+    @property
+    def path(self) -> Path:
+        name = f"{self.case} {self.design} {self.users} {self.estimator} {self.first}-{self.last}"
+        return cases.folder() / "calibration" / f"{name}.npy"
 
 
-def redraw(case: str, design: str, estimator: str, first: int, last: int) -> NDArray[np.float64]:
-    """Value, low, high and resolvable, (n_redraws, 4, n_metrics)."""
-    ranks = rounded(cases.load(case))
+def redraw(task: Task) -> FloatArray:
+    """`ROWS` of each metric, shape (n_redraws, n_rows, n_metrics)."""
+    case = rounded(cases.load(task.case))
+    metrics = tr.metrics.parse(METRICS)
+    everyone = [metric.gain(case.rank, case.n_items).mean() for metric in metrics]
+    hits = [(case.rank <= metric.k).mean() * min(task.users, case.rank.size) for metric in metrics]
     found = []
-    for seed in range(first, last):
-        rng = np.random.default_rng([seed, list(DESIGNS).index(design)])
-        counts = simulated_counts(ranks.rank, ranks.n_items, DESIGNS[design], rng)
+    for number in range(task.first, task.last):
+        rng = _rng(task, number)
+        n_users = min(task.users, case.rank.size)
+        users = np.sort(rng.choice(case.rank.size, n_users, replace=False))
+        rank, n_items = case.rank[users], case.n_items[users]
+        counts = simulated_counts(rank, n_items, DESIGNS[task.design], rng)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            est = tr.estimate(
-                counts, METRICS, estimator=estimator, confidence=CONFIDENCE, progress=False
-            )
-            found.append([[e.value, e.low, e.high, e.resolvable] for e in est.values()])
-    return np.array(found, dtype=np.float64).transpose(0, 2, 1)
+            est = tr.estimate(counts, metrics, estimator=task.estimator, progress=False)
+            fitted = est.fitted
+            law = fitted.law
+            told = features(counts.pooled(), fitted.reference, metrics)
+        found.append(
+            [
+                [one.value for one in est.values()],
+                [metric.gain(rank, n_items).mean() for metric in metrics],
+                everyone,
+                hits,
+                [fitted.reference.values[metric.key] for metric in metrics],
+                *(law.negatives, law.ranks, law.law, law.bias, law.users),
+                *told.T,
+            ]
+        )
+    return np.array(found, dtype=np.float64)
 
 
-def _part(task: tuple[str, str, str, int, int]) -> tuple[tuple[str, str, str, int, int], float]:
-    """Have one part of the redraws kept; the seconds that it took."""
-    path = _kept(*task)
-    if path.exists():
+def _rng(task: Task, number: int) -> np.random.Generator:
+    """A stream for each redraw of a configuration, the same for all estimators."""
+    name = f"{task.case} {task.design} {task.users} {number}".encode()
+    return np.random.default_rng(list(hashlib.sha256(name).digest()))
+
+
+def keep(task: Task) -> tuple[Task, float]:
+    """Have the redraws of a task on disk; the seconds that it took."""
+    if task.path.exists():
         return task, 0.0
     begin = time.perf_counter()
-    found = redraw(*task)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(f".{os.getpid()}.tmp")
+    found = redraw(task)
+    task.path.parent.mkdir(parents=True, exist_ok=True)
+    partial = task.path.with_suffix(f".{os.getpid()}.tmp")
     with partial.open("wb") as file:
         np.save(file, found)
-    partial.replace(path)
+    partial.replace(task.path)
     return task, time.perf_counter() - begin
 
 
-def _kept(case: str, design: str, estimator: str, first: int, last: int) -> Path:
-    name = f"{case} {design} {estimator} {first}-{last}.npy"
-    return cases.folder() / "calibration" / name
-
-
-def _tasks(redraws: int) -> Iterator[tuple[str, str, str, int, int]]:
+def tasks(redraws: int, models: Iterable[str] = MODELS) -> Iterator[Task]:
+    """All redraws of smooth, some of every configuration first; then those of the others."""
+    names = [f"{d}-{m}-{p}" for d in cases.DATASETS for m in models for p in cases.POOLS]
     for first in range(0, redraws, PART):
-        for case in CASES:
+        for name in names:
             for design in DESIGNS:
-                yield case, design, "smooth", first, min(first + PART, redraws)
-    for estimator in OTHERS:
-        for design in DESIGNS:
-            yield OTHER_CASE, design, estimator, 0, OTHER_REDRAWS
+                for users in USERS:
+                    yield Task(name, design, users, "smooth", first, min(first + PART, redraws))
+    every = [(name, design) for name in names for design in DESIGNS]
+    chosen = [every[at] for at in np.linspace(0, len(every) - 1, 30).round().astype(int)]
+    for first in range(0, min(redraws, OTHER_REDRAWS), PART):
+        for name, design in chosen:
+            for estimator in OTHERS:
+                yield Task(name, design, 2000, estimator, first, first + PART)
 
 
-def cells(redraws: int) -> list[Cell]:
-    """Everything kept, put together."""
-    parts: dict[tuple[str, str, str], list[NDArray[np.float64]]] = {}
-    for task in _tasks(redraws):
-        parts.setdefault(task[:3], []).append(np.load(_kept(*task)))
-    found = []
-    for (case, design, estimator), arrays in parts.items():
-        ranks = rounded(cases.load(case))
-        truth = [m.gain(ranks.rank, ranks.n_items).mean() for m in tr.metrics.parse(METRICS)]
-        value, low, high, resolvable = np.concatenate(arrays).transpose(1, 0, 2)
-        found.append(
-            Cell(case, design, estimator, np.array(truth), value, low, high, resolvable > 0)
-        )
-    return found
+def kept(redraws: int, estimator: str = "smooth") -> dict[tuple[str, str, int], FloatArray]:
+    """What is on disk, by case, design and number of users: (n_redraws, n_rows, n_metrics)."""
+    parts: dict[tuple[str, str, int], list[FloatArray]] = {}
+    for task in tasks(redraws):
+        if task.estimator == estimator and task.path.exists():
+            parts.setdefault((task.case, task.design, task.users), []).append(np.load(task.path))
+    return {key: np.concatenate(arrays) for key, arrays in parts.items()}
 
 
 def main() -> int:
@@ -133,15 +163,17 @@ def main() -> int:
     if options.fresh:
         for part in (cases.folder() / "calibration").glob("*.npy"):
             part.unlink()
-    tasks = list(_tasks(options.redraws))
-    begin = time.perf_counter()
+    todo = list(tasks(options.redraws))
+    begin, fresh = time.perf_counter(), 0
     with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
-        for done, (task, seconds) in enumerate(pool.imap_unordered(_part, tasks), 1):
-            if seconds:
-                left = (time.perf_counter() - begin) / done * (len(tasks) - done) / 60
-                print(f"{done}/{len(tasks)} {' '.join(map(str, task))} {seconds:.0f} s, "
-                      f"{left:.0f} minutes to go", flush=True)  # fmt: skip
-    page = _calibration_page.Page(cells(options.redraws), METRICS, CONFIDENCE, options.redraws)
+        for done, (task, seconds) in enumerate(pool.imap_unordered(keep, todo, chunksize=8), 1):
+            if seconds and (fresh := fresh + 1) % 20 == 0:
+                left = (time.perf_counter() - begin) / fresh * (len(todo) - done) / 60
+                print(f"{done}/{len(todo)} {task.path.stem} {seconds:.0f} s, {left:.0f} minutes "
+                      "to go", flush=True)  # fmt: skip
+    from benchmarks import _calibration_page
+
+    page = _calibration_page.page(options.redraws)
     print(page.summary())
     if options.write:
         options.write.write_text(page.text())

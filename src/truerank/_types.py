@@ -14,6 +14,8 @@ FloatArray = npt.NDArray[np.floating[Any]]
 Ties: TypeAlias = Literal["spread", "random", "mid", "optimistic", "pessimistic"]
 # Who an estimate is about: the users that were evaluated, or those that they are a sample of.
 Scope: TypeAlias = Literal["these-users", "population"]
+# What an interval is about: all that is known of the error, or the drawn negatives and users alone.
+IntervalKind: TypeAlias = Literal["total", "sampling"]
 # How a metric is read off an estimated distribution of ranks.
 PlugIn: TypeAlias = Literal["plain", "posterior"]
 # The grid of ranks that a distribution lives on.

@@ -23,7 +23,9 @@ from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
 
 # Components of less weight than this are dropped.
-_NEGLIGIBLE = 1e-4
+_NEGLIGIBLE = 1e-3
+# A path of priors is left where the evidence falls, this far below the best (in nats).
+_HOPELESS = 12.0
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Smooth(Estimator):
         # Pools of one size are those of rankings that keep training items, or may be.
         may_bend = bool((counts.n_items == counts.n_items[0]).all())
         modes = _modes(
-            mixture, paths(largest, n_functions, _telling_size(counts), may_bend=may_bend)
+            mixture, paths(largest, n_functions, telling_size(counts), may_bend=may_bend)
         )
         posterior = _average(mixture, modes)
         values = posterior.mean(metrics)
@@ -87,7 +89,7 @@ class Smooth(Estimator):
         )
 
 
-def _telling_size(counts: RankCounts) -> int:
+def telling_size(counts: RankCounts) -> int:
     """The sample size that one user in a hundred reaches: it tells apart the ranks of the head."""
     order = np.argsort(counts.sample_size, kind="stable")[::-1]
     reached = np.cumsum(counts.weight[order]) >= 0.01 * counts.total_weight
@@ -101,13 +103,20 @@ def _modes(mixture: Mixture, priors: Iterable[Path]) -> list[Mode]:
     """
     modes: list[Mode] = []
     stiffest = None
+    best = -np.inf
     for path in priors:
         start = path.centre if stiffest is None else stiffest
-        for factor in path.factors:
+        before = -np.inf
+        for number, factor in enumerate(path.factors):
             mode = find_mode(mixture, factor, start, centre=path.centre)
             modes.append(replace(mode, log_evidence=mode.log_evidence + path.log_weight))
             start = mode.coefficients
-        stiffest = modes[-len(path.factors)].coefficients
+            if number == 0:
+                stiffest = start
+            best = max(best, modes[-1].log_evidence)
+            if modes[-1].log_evidence < min(before, best - _HOPELESS):
+                break
+            before = modes[-1].log_evidence
     return modes
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from truerank import estimators
 from truerank import metrics as metrics_module
-from truerank._types import PlugIn, Scope, SupportName
+from truerank._types import IntervalKind, PlugIn, Scope, SupportName
 from truerank.errors import InputError
 from truerank.estimators import Estimator, Fit, Posterior
 from truerank.estimators.support import RankDistribution, Support
@@ -20,6 +20,7 @@ from truerank.inference.intervals.fitting import Fitted
 from truerank.inference.intervals.interval import (
     Interval,
     check_confidence,
+    check_kind,
     check_population_size,
     check_scope,
     intervals,
@@ -106,7 +107,7 @@ class Estimate:
 
     @property
     def std_error(self) -> float | None:
-        """Standard error of the value, for the scope asked for.
+        """Standard error of the value over redraws of the negatives and, for a population, users.
 
         Returns
         -------
@@ -141,14 +142,37 @@ class Estimate:
         return None if self._interval is None else self._interval.total_error
 
     @property
+    def error_budget(self) -> dict[str, float] | None:
+        """What the error is made of.
+
+        Returns
+        -------
+        dict of str to float, or None
+            In units of the metric. ``negatives``: scatter over redraws of the negatives; ``ranks``:
+            what the estimate does not see of the very ranks of these users; ``law``: what the
+            sample leaves open of the rank distribution; ``bias``: the mean error of the estimator,
+            as far as it is clear; ``misfit``: how far real evaluations fall below such laws;
+            ``users``: scatter over redraws of the users, 0 for these users.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9] * 50, n_items=500, num_negatives=19)
+        >>> found = tr.estimate(counts, "recall@100")["recall@100"]
+        >>> max(found.error_budget, key=found.error_budget.get)
+        'negatives'
+        """
+        return None if self._interval is None else self._interval.budget
+
+    @property
     def resolvable(self) -> bool | None:
-        """Whether the sample itself settles the value.
+        """Whether the sample settles the value.
 
         Returns
         -------
         bool or None
-            False where much of the error comes from bias and assumptions, which the interval does
-            not show, and the total error is not small: `verdict` says what to do.
+            False where the interval reaches further than half of the value to either side, or
+            further than a tenth of it and mostly by assumption: `verdict` says what to do. It is
+            the same whatever ``interval`` was asked for.
 
         Examples
         --------
@@ -514,6 +538,7 @@ class Estimates(Result, Mapping[str, Estimate]):
             "estimator": estimators.describe(self.estimator),
             "confidence": self.options.get("confidence"),
             "scope": self.options.get("scope"),
+            "interval": self.options.get("interval"),
             "converged": self.converged,
             "results": self.rows(),
         }
@@ -556,6 +581,7 @@ def estimate(
     confidence: float | None = 0.95,
     scope: Scope = "these-users",
     population_size: float | None = None,
+    interval: IntervalKind = "total",
     support: SupportName | Support = "auto",
     plug_in: PlugIn = "plain",
     clip: bool = False,
@@ -582,6 +608,10 @@ def estimate(
         metric of all users that these are a sample of, whose intervals are wider.
     population_size : float, optional
         The number of all those users, where it is known: a sample of most of them says more.
+    interval : {"total", "sampling"}
+        ``"total"``: about all that is known of the error, so that the exact evaluation falls in it
+        as often as ``confidence`` says. ``"sampling"``: about the scatter of the drawn negatives
+        (and users) alone, as if the estimator were right in everything else.
     support : {"auto", "full"} or Support
         ``"auto"`` fits on a compressed grid of global ranks, ``"full"`` on every rank.
     plug_in : {"plain", "posterior"}
@@ -623,13 +653,14 @@ def estimate(
         "confidence": confidence,
         "scope": scope,
         "population_size": population_size,
+        "interval": interval,
         "support": support,
         "plug_in": plug_in,
         "clip": clip,
         "seed": seed,
         "progress": progress,
     }
-    asked = _interval_options(counts, confidence, scope, population_size)
+    asked = _interval_options(counts, confidence, scope, population_size, interval)
     chosen = estimators.get(estimator)
     wanted = metrics_module.parse(metrics)
     estimators.check(wanted, chosen, counts, plug_in)
@@ -645,15 +676,24 @@ def estimate(
 
 
 def _interval_options(
-    counts: RankCounts, confidence: float | None, scope: str, population_size: float | None
+    counts: RankCounts,
+    confidence: float | None,
+    scope: str,
+    population_size: float | None,
+    interval: str,
 ) -> dict[str, Any] | None:
     """What was asked of the intervals, checked; None without any."""
     check_scope(scope)
+    check_kind(interval)
     check_population_size(population_size, counts.n_users)
     if confidence is None:
         return None
-    asked = {"confidence": check_confidence(confidence), "scope": scope}
-    return {**asked, "population_size": population_size}
+    return {
+        "confidence": check_confidence(confidence),
+        "scope": scope,
+        "population_size": population_size,
+        "interval": interval,
+    }
 
 
 def _result(

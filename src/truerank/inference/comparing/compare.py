@@ -22,13 +22,12 @@ from truerank.inference.comparing.user_sampling import HypothesisTest, Sample
 from truerank.inference.intervals.error_law import ErrorLaw, outcome_gains
 from truerank.inference.intervals.fitting import Fitted
 from truerank.inference.intervals.interval import (
-    MUCH,
-    SMALL,
     Interval,
     check_confidence,
     check_population_size,
     check_scope,
     interval_of,
+    is_resolved,
     normal_quantile,
 )
 from truerank.inference.intervals.redraw import distinct
@@ -322,19 +321,19 @@ def _differences(
 
 
 def _interval_of_difference(one: _Model, two: _Model, variance: float, z: float) -> Interval:
+    value, shown = one.value - two.value, float(np.sqrt(variance))
     bias = float(one.law.bias[0] * one.per_user - two.law.bias[0] * two.per_user)
     blur = float(np.hypot(one.law.blur[0] * one.per_user, two.law.blur[0] * two.per_user))
-    value, shown = one.value - two.value, float(np.sqrt(variance))
-    hidden = float(np.hypot(bias, blur))
     size = max(abs(one.value), abs(two.value))
-    plain = hidden <= MUCH * shown + 1e-9 * size
-    total = float(np.hypot(hidden, shown))
-    # What is small against a metric may be large against a difference: it counts here.
-    std_error = shown if plain else float(np.hypot(shown, blur))
+    std_error = float(np.hypot(shown, blur))
     low, high = value - z * std_error, value + z * std_error
-    if not plain:
+    if abs(bias) > 1e-9 * size:
         low, high = min(low, low - bias), max(high, high - bias)
-    return Interval(low, high, std_error, total, plain or total <= SMALL * size)
+    total = float(np.hypot(bias, std_error))
+    assumed = float(np.hypot(bias, blur))
+    return Interval(
+        low, high, std_error, total, is_resolved((high - low) / 2.0, assumed, total, size)
+    )
 
 
 def _distance(interval: Interval, z: float) -> float:
@@ -429,7 +428,7 @@ def _standings(
 ) -> Iterator[Standing]:
     chance = spread.best([model.value for model in models], _WORLDS, seed)
     for i, model in enumerate(models):
-        own = interval_of(model.fit.values[metric.key], model.law, 0, z, drawn, metric)
+        own = interval_of(model.fit.values[metric.key], model.law, 0, confidence, drawn, metric)
         own = own.scaled(model.per_user)
         sure = [one for one in differences if one.p_holm < 1.0 - confidence]
         above = sum(one.other == model.name for one in sure)

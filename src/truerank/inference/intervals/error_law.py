@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from truerank import progress as _progress
 from truerank._types import FloatArray, PlugIn, SupportName
 from truerank.estimators import Estimator, Fit
 from truerank.estimators.support import Support
+from truerank.inference.intervals.misfit import misfit
 from truerank.inference.intervals.redraw import Posterior, Users, distinct, occurrences
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
@@ -24,27 +25,57 @@ _TIMES = 8  # redraws that tell a mean gain from its variance
 
 @dataclass(frozen=True)
 class ErrorLaw:
-    """Errors of mean gains, arrays of shape (n_metrics,).
+    """Errors of mean gains by where they come from, arrays of shape (n_metrics,).
 
     Attributes
     ----------
     negatives : array
         Standard deviation of the estimate over redraws of the negatives, the users' global ranks
         being what they are.
+    ranks : array
+        Standard deviation of what the estimate does not see of the very ranks of these users: it
+        takes those of their like.
+    law : array
+        Standard deviation of what the sample leaves open of the rank distribution, beyond what
+        redrawn negatives show.
     bias : array
         Mean of the error, as far as it is clear.
-    blur : array
-        Standard deviation of the rest of the error, which no redraw of the negatives shows: the
-        estimate does not see the very ranks of these users and takes those of their like; with a
-        posterior, all that it leaves open of the rank distribution.
+    misfit : array
+        How far below the estimate real evaluations fall that the fitted law cannot follow, as a
+        standard deviation; learnt from real data. See `truerank.inference.intervals.misfit`.
     users : array
         Standard deviation of the estimate's mean over redraws of the users.
     """
 
     negatives: FloatArray
+    ranks: FloatArray
+    law: FloatArray
     bias: FloatArray
-    blur: FloatArray
+    misfit: FloatArray
     users: FloatArray
+
+    @property
+    def assumed(self) -> FloatArray:
+        """Root mean square of the part that rests on assumptions: law, bias and misfit.
+
+        Returns
+        -------
+        array
+            Shape (n_metrics,).
+        """
+        # A misfit goes one way, downwards: half of its square counts in a mean square.
+        return np.sqrt(self.law**2 + self.bias**2 + self.misfit**2 / 2.0)
+
+    @property
+    def blur(self) -> FloatArray:
+        """Standard deviation of all that no redraw of the negatives shows, bias apart.
+
+        Returns
+        -------
+        array
+            Shape (n_metrics,).
+        """
+        return np.sqrt(self.ranks**2 + self.law**2 + self.misfit**2 / 2.0)
 
     @property
     def total(self) -> FloatArray:
@@ -55,7 +86,7 @@ class ErrorLaw:
         array
             Shape (n_metrics,).
         """
-        return np.sqrt(self.negatives**2 + self.bias**2 + self.blur**2)
+        return np.sqrt(self.negatives**2 + self.ranks**2 + self.assumed**2)
 
     def of(self, at: Sequence[int]) -> ErrorLaw:
         """The law of some of the metrics alone.
@@ -71,7 +102,7 @@ class ErrorLaw:
             With these, in this order.
         """
         at = list(at)
-        return ErrorLaw(self.negatives[at], self.bias[at], self.blur[at], self.users[at])
+        return ErrorLaw(**{part.name: getattr(self, part.name)[at] for part in fields(self)})
 
 
 def error_law(
@@ -134,8 +165,8 @@ def error_law(
     if found is None:
         found = _of_refits(posterior, estimator, metrics, support, plug_in, repeats, rng, progress)
     known = np.diag(reference.posterior.covariance(metrics))
-    unseen = np.sqrt(np.maximum(known - found.negatives**2, 0.0))
-    found = replace(found, blur=np.maximum(found.blur, unseen))
+    unseen = np.sqrt(np.maximum(known - found.negatives**2 - found.ranks**2, 0.0))
+    found = replace(found, law=unseen, misfit=misfit(pooled, reference, metrics, known))
     if fit.posterior is not None:  # what its prior pulls towards is in the posterior
         found = replace(found, bias=np.zeros(len(metrics)))
     if counts.replicate.any():
@@ -220,7 +251,8 @@ def _law(
     negatives, ranks, of_users = np.maximum(variances, 0.0) / n_users
     # A bias smaller than what the ranks and negatives drawn may feign is none that is known of.
     clear = np.where(bias**2 > 4.0 * (ranks + negatives / redraws), bias, 0.0)
-    return ErrorLaw(np.sqrt(negatives), clear, np.sqrt(ranks), np.sqrt(of_users))
+    none = np.zeros_like(bias)
+    return ErrorLaw(np.sqrt(negatives), np.sqrt(ranks), none, clear, none, np.sqrt(of_users))
 
 
 def _of_refits(

@@ -1,43 +1,56 @@
-"""Intervals for estimates, for one of two scopes, and whether they can be trusted."""
+"""Intervals for estimates, for one of two scopes, and whether they settle anything.
+
+The default interval, ``"total"``, is about all that is known of the error: the drawn negatives, the
+ranks that were not seen, what the sample leaves open of their law, bias, and the misfit of that law
+to real data. It lies on the scale of logits, so that it never leaves the metric's range.
+``"sampling"`` is about the scatter of the negatives alone.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import get_args
 
 import numpy as np
 
 from truerank import _checks
-from truerank._types import Scope
+from truerank._types import IntervalKind, Scope
 from truerank.errors import InputError
 from truerank.estimators import Fit
 from truerank.inference.intervals.error_law import ErrorLaw
 from truerank.metrics import Metric
 
 SCOPES: tuple[Scope, ...] = get_args(Scope)
-SMALL = 0.05  # relative error of a value that is resolved, whatever the error is made of
-MUCH = 0.75  # of the random error: a hidden one that is not to be passed over
+KINDS: tuple[IntervalKind, ...] = get_args(IntervalKind)
+# Half-widths, as shares of the value, above which it is not resolved: any, or one that is mostly
+# assumption.
+WIDE, ASSUMED_WIDE = 0.5, 0.1
+# Errors of real evaluations have longer tails than normal ones: those of Student's t with so many
+# degrees of freedom (docs/calibration.md).
+FREEDOM = 20
 
 
 @dataclass(frozen=True)
 class Interval:
     """An interval for one metric.
 
-    It answers for what is random: the negatives and, for the population, the users. Where there is
-    a clear bias beside it, the interval reaches on to where the metric then lies.
-
     Attributes
     ----------
     low, high : float
         Its ends.
     std_error : float
-        Standard error of the estimate, for the scope asked for.
+        Standard error of the estimate over redraws of the negatives and, for the population, of
+        the users.
     total_error : float
         Root mean squared error: the standard error, bias and what the estimator assumes.
     resolvable : bool
-        False where bias and assumptions make up much of the total error and that is not small: the
-        interval alone is then not to be trusted.
+        False where the interval is wider than half of the value to either side, or wider than a
+        tenth of it and mostly assumption.
+    budget : dict of str to float
+        What the error is made of: ``negatives``, ``ranks``, ``law``, ``bias``, ``misfit`` and
+        ``users``.
     """
 
     low: float
@@ -45,6 +58,7 @@ class Interval:
     std_error: float
     total_error: float
     resolvable: bool
+    budget: dict[str, float] = field(default_factory=dict)
 
     def scaled(self, factor: float) -> Interval:
         """The same in other units.
@@ -65,7 +79,27 @@ class Interval:
             factor * self.std_error,
             factor * self.total_error,
             self.resolvable,
+            {part: factor * error for part, error in self.budget.items()},
         )
+
+
+def check_kind(interval: str) -> IntervalKind:
+    """The kind of interval, if it is one.
+
+    Parameters
+    ----------
+    interval : str
+        ``"total"`` or ``"sampling"``.
+
+    Returns
+    -------
+    str
+        The kind.
+    """
+    for known in KINDS:
+        if interval == known:
+            return known
+    raise _checks.unknown("interval", interval, KINDS)
 
 
 def check_scope(scope: str) -> Scope:
@@ -144,6 +178,7 @@ def intervals(
     confidence: float = 0.95,
     scope: str = "these-users",
     population_size: float | None = None,
+    interval: str = "total",
 ) -> list[Interval]:
     """An interval for each metric of a fit, in mean gains, by the law of its errors.
 
@@ -164,24 +199,53 @@ def intervals(
         ``"population"``: that of all users these were drawn from.
     population_size : float, optional
         The number of all users, if the population is not endless.
+    interval : {"total", "sampling"}
+        Of all that is known of the error, or of the scatter of negatives (and users) alone.
 
     Returns
     -------
     list of Interval
         One per metric.
     """
-    drawn = 0.0 if check_scope(scope) == "these-users" else 1.0
-    if population_size is not None:
-        drawn *= max(0.0, 1.0 - n_users / population_size)
-    z = normal_quantile(0.5 + check_confidence(confidence) / 2.0)
+    drawn = share_drawn(scope, population_size, n_users)
+    kind = check_kind(interval)
+    confidence = check_confidence(confidence)
     return [
-        interval_of(fit.values[metric.key], law, at, z, drawn, metric)
+        interval_of(fit.values[metric.key], law, at, confidence, drawn, metric, kind)
         for at, metric in enumerate(metrics)
     ]
 
 
+def share_drawn(scope: str, population_size: float | None, n_users: float) -> float:
+    """The share of the users' own variance that counts.
+
+    Parameters
+    ----------
+    scope : {"these-users", "population"}
+        Whom the answer is for.
+    population_size : float or None
+        The number of all users; None if it is not known.
+    n_users : float
+        The number of users seen.
+
+    Returns
+    -------
+    float
+        0 for these users, 1 for an endless population.
+    """
+    if check_scope(scope) == "these-users":
+        return 0.0
+    return 1.0 if population_size is None else max(0.0, 1.0 - n_users / population_size)
+
+
 def interval_of(
-    value: float, law: ErrorLaw, at: int, z: float, drawn: float, metric: Metric
+    value: float,
+    law: ErrorLaw,
+    at: int,
+    confidence: float,
+    drawn: float,
+    metric: Metric,
+    kind: IntervalKind = "total",
 ) -> Interval:
     """The interval of one metric, in mean gains.
 
@@ -193,34 +257,101 @@ def interval_of(
         The law of errors.
     at : int
         Which of its metrics.
-    z : float
-        Standard errors from the value to the ends.
+    confidence : float
+        0.95 for 95 %.
     drawn : float
         The share of the users' own variance that counts: 0 for these users, 1 for an endless
         population.
     metric : Metric
         The metric, whose range no interval leaves.
+    kind : {"total", "sampling"}
+        Of all that is known of the error, or of the scatter of negatives (and users) alone.
 
     Returns
     -------
     Interval
         The interval.
     """
-    shown = np.hypot(law.negatives[at], law.users[at] * np.sqrt(drawn))
-    bias, blur = float(law.bias[at]), float(law.blur[at])
-    hidden = np.hypot(bias, blur)
-    total = np.hypot(hidden, shown)
-    resolvable = hidden <= MUCH * shown or total <= SMALL * abs(value)
-    low, high = value - z * shown, value + z * shown
-    if bias:
-        reach = z * float(np.hypot(shown, blur))
-        low, high = min(low, value - bias - reach), max(high, value - bias + reach)
+    part = {one.name: float(getattr(law, one.name)[at]) for one in fields(law)}
+    part["ranks"] *= math.sqrt(1.0 - drawn)  # a population's ranks are not those of these users
+    part["users"] *= math.sqrt(drawn)
+    shown = float(np.hypot(part["negatives"], part["users"]))
+    # A misfit goes one way, downwards: half of its square counts in a mean square.
+    assumed = float(np.sqrt(part["law"] ** 2 + part["bias"] ** 2 + part["misfit"] ** 2 / 2.0))
+    total = float(np.sqrt(shown**2 + part["ranks"] ** 2 + assumed**2))
+    high_error = float(np.sqrt(shown**2 + part["ranks"] ** 2 + part["law"] ** 2))
+    low_error = float(np.hypot(high_error, part["misfit"]))
     best = metric.best() if metric.function is None else np.inf
-    worst = 0.0 if metric.function is None else -np.inf
-    inside = worst <= value <= best
-    if inside:
-        low, high = max(low, worst), min(high, best)
-    return Interval(float(low), float(high), float(shown), float(total), bool(resolvable))
+    middle = value - part["bias"]
+    low, high = _ends(middle, low_error, high_error, best, confidence)
+    low, high = min(low, value), max(high, value)  # biased as it may be, it is the value shown
+    resolvable = is_resolved((high - low) / 2.0, assumed, total, abs(value))
+    if kind == "sampling":
+        reach = normal_quantile(0.5 + confidence / 2.0) * shown
+        low, high = value - reach, value + reach
+        if 0.0 <= value <= best and metric.function is None:
+            low, high = max(low, 0.0), min(high, best)
+    return Interval(low, high, shown, total, resolvable, part)
+
+
+def is_resolved(half_width: float, assumed: float, total: float, size: float) -> bool:
+    """Whether an interval settles anything.
+
+    Parameters
+    ----------
+    half_width : float
+        Half of the interval's width.
+    assumed : float
+        The part of the error that rests on assumptions.
+    total : float
+        The whole error.
+    size : float
+        The size of the value that the interval is about.
+
+    Returns
+    -------
+    bool
+        False if the half-width exceeds half of the value, or if more than half of the squared error
+        is assumption and the half-width exceeds a tenth of the value.
+    """
+    limit = ASSUMED_WIDE if assumed**2 > 0.5 * total**2 else WIDE
+    return bool(half_width <= limit * size)
+
+
+def _ends(
+    value: float, low_error: float, high_error: float, best: float, confidence: float
+) -> tuple[float, float]:
+    """Ends of an interval about ``value``, on the scale of logits if it has a range, 0 to best."""
+    reach = t_quantile(0.5 + confidence / 2.0)
+    if not 0.0 < value < best < np.inf:
+        low, high = value - reach * low_error, value + reach * high_error
+        if np.isfinite(best):
+            low, high = (min(max(end, 0.0), best) for end in (low, high))
+        return low, high
+    share = value / best
+    centre, slope = np.log(share) - np.log1p(-share), 1.0 / (value * (1.0 - share))
+    # The spread of the logarithm of a log-normal variable with such a relative spread.
+    below, above = (np.sqrt(np.log1p((error * slope) ** 2)) for error in (low_error, high_error))
+    low, high = centre - reach * below, centre + reach * above
+    return float(best / (1.0 + np.exp(-low))), float(best / (1.0 + np.exp(-high)))
+
+
+def t_quantile(probability: float) -> float:
+    """The quantile of Student's t with `FREEDOM` degrees of freedom.
+
+    Parameters
+    ----------
+    probability : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    float
+        2.09 at 0.975.
+    """
+    from scipy.special import stdtrit
+
+    return float(stdtrit(FREEDOM, probability))
 
 
 def normal_quantile(probability: float) -> float:

@@ -1,0 +1,94 @@
+"""Learn how far real evaluations fall below a smooth law, from the redraws of `calibrate`.
+
+``python -m benchmarks.misfit`` prints the coefficients to put into
+`truerank.inference.intervals.misfit`, learnt from all datasets, and those learnt without each one,
+with which docs/calibration.md judges it.
+
+Errors, in logits, are taken to follow a normal law in two pieces: above the estimate its spread is
+what the posterior says, below it the misfit comes on top. The coefficients maximise that
+likelihood, every cell (dataset, model, design, users, metric) counting alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import calibrate, cases
+from truerank.inference.intervals.misfit import Misfit
+
+MIN_HITS = 10  # users with their target in the top K, in the mean, below which a cell is left out
+_CAP = 4.0  # standard deviations, beyond which an error counts no more
+_RIDGE = 2e-3
+
+FloatArray = NDArray[np.float64]
+
+
+@lru_cache(maxsize=16)
+def learn(redraws: int, without: str | None = None) -> Misfit:
+    """The coefficients that all datasets but one speak for."""
+    from scipy.optimize import minimize
+
+    told, spread, error, weight = _errors(redraws, [d for d in cases.DATASETS if d != without])
+    below = error < 0.0
+
+    def loss(coefficients: FloatArray) -> tuple[float, FloatArray]:
+        misfit = np.exp(np.clip(told @ coefficients, -8.0, 2.0))
+        low = np.hypot(spread, misfit)
+        off = error / np.where(below, low, spread)
+        free = np.abs(off) < _CAP
+        value = np.log(low + spread) + 0.5 * np.minimum(off**2, _CAP**2)
+        slope = 1.0 / (low + spread) - np.where(below & free, error**2 / low**3, 0.0)
+        gradient = told.T @ (weight * slope * misfit**2 / low)
+        shrunk = np.concatenate([[0.0], coefficients[1:]])
+        return (
+            float(weight @ value + _RIDGE * shrunk @ shrunk),
+            gradient + 2.0 * _RIDGE * shrunk,
+        )
+
+    start = np.array([-2.0, 0.0, 0.0, 0.0])
+    found = minimize(loss, start, jac=True, method="BFGS", options={"maxiter": 500})
+    return Misfit(*(round(float(one), 3) for one in found.x))
+
+
+def _errors(
+    redraws: int, datasets: Sequence[str]
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Features (n, 4), spread and error in logits, and the weight of each estimate, (n,)."""
+    parts = []
+    for (case, _, _), found in calibrate.kept(redraws).items():
+        if not any(case.startswith(f"{dataset}-") for dataset in datasets):
+            continue
+        row = dict(zip(calibrate.ROWS, found.transpose(1, 0, 2), strict=True))
+        slope = 1.0 / (row["value"] * (1.0 - row["value"]))
+        spread = np.sqrt(row["negatives"] ** 2 + row["ranks"] ** 2 + row["law"] ** 2) * slope
+        error = _logit(row["truth"]) - _logit(row["value"])
+        told = np.stack([row[name] for name in calibrate.ROWS[-4:]], axis=-1)
+        inside = (row["hits"] >= MIN_HITS) & (spread > 1e-5) & (row["truth"] > 0.0)
+        weight = inside / np.maximum(inside.sum(axis=0), 1)
+        parts.append((told[inside], spread[inside], error[inside], weight[inside]))
+    told, spread, error, weight = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return told, spread, error, weight / weight.sum()
+
+
+def _logit(share: FloatArray) -> FloatArray:
+    inside = np.clip(share, 1e-9, 1.0 - 1e-9)
+    return np.asarray(np.log(inside) - np.log1p(-inside))
+
+
+def main() -> None:
+    """Print the coefficients."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.misfit", description=__doc__)
+    parser.add_argument("--redraws", type=int, default=calibrate.REDRAWS)
+    options = parser.parse_args()
+    print("all datasets:", learn(options.redraws))
+    for dataset in cases.DATASETS:
+        print(f"without {dataset}:", learn(options.redraws, dataset))
+
+
+if __name__ == "__main__":
+    main()
