@@ -33,6 +33,16 @@ def test_text_json_and_csv_say_the_same(run: Any) -> None:
     assert plan.headline() in " ".join(text.out.split())
 
 
+def test_large_numbers_are_not_cut(run: Any) -> None:
+    """On 80 columns the names of designs give way."""
+    ask = ("--n-items", 10_000, "--n-users", 2000, "-m", "recall@10", "--error", 0.05)
+    text = run("plan", *ask).out
+    assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text
+    for one in json.loads(run("plan", *ask, "--json").out)["designs"]:
+        assert f" {one['total_pairs']:,.0f} " in text
+
+
 def test_a_pilot_file_or_an_exponent(run: Any, ranks: np.ndarray) -> None:
     ask = ("-m", "recall@100", "--error", 0.5, "--confidence", 0.9, "--json")
     pilot = ("--like", "ranks.csv", "--n-items", 3706, "--sample-size", 100)

@@ -106,7 +106,7 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class Compared:
+class CompareOptions:
     """Options of commands that look at several models by one estimator."""
 
     PANEL: ClassVar[str] = ANSWERS

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Model:
+class ModelOptions:
     """Options that name a model."""
 
     PANEL: ClassVar[str] = "The model"

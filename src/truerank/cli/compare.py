@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from truerank.cli import _counts, _output
-from truerank.cli._answers import Compared, split_metrics
+from truerank.cli._answers import CompareOptions, split_metrics
 from truerank.cli._groups import command
 from truerank.cli._options import ANSWERS, Output, argument, option
 from truerank.cli._samples import Samples
@@ -47,7 +47,7 @@ def compare(
     files: list[Path] = argument(FILES),
     *,
     samples: Samples,
-    compared: Compared,
+    compared: CompareOptions,
     baseline: str | None = option(
         None, "Compare all with this model instead of every pair.", "MODEL", panel=ANSWERS
     ),

@@ -9,7 +9,7 @@ from truerank.cli import _results
 from truerank.cli._answers import Answers
 from truerank.cli._engine import Engine
 from truerank.cli._groups import command
-from truerank.cli._model import Model
+from truerank.cli._model import ModelOptions
 from truerank.cli._options import OUTPUT, Output, check_counts_path, option
 from truerank.cli._protocol import Protocol
 
@@ -39,7 +39,7 @@ def evaluate(
     train: Path | None = option(
         None, "Items to leave out of each user's ranking: user_id, item_id.", "FILE", panel=DATA
     ),
-    model: Model,
+    model: ModelOptions,
     protocol: Protocol,
     engine: Engine,
     answers: Answers,

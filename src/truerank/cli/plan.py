@@ -106,8 +106,9 @@ def _draw(console: Console, found: Plan) -> None:
         markup=False,
     )
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("design", no_wrap=True)
-    for name in ("users", "pairs per user", "pairs", "error", "interval ±"):
+    # On a narrow screen the names of designs give way: numbers are not cut.
+    table.add_column("design", min_width=len("replacement"), overflow="fold")
+    for name in ("users", "pairs\nper user", "pairs", "error", "interval ±"):
         table.add_column(name, justify="right", no_wrap=True)
     for one in found:
         table.add_row(

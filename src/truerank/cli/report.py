@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from truerank.cli import _counts, _output
-from truerank.cli._answers import Compared, split_metrics
+from truerank.cli._answers import CompareOptions, split_metrics
 from truerank.cli._groups import command
 from truerank.cli._options import OUTPUT, Talk, argument, option
 from truerank.cli._samples import Samples
@@ -30,7 +30,7 @@ def report(
     files: list[Path] = argument(FILES),
     *,
     samples: Samples,
-    compared: Compared,
+    compared: CompareOptions,
     title: str = option("Evaluation report", "The title of the page.", "TEXT", panel=OUTPUT),
     output: Path = option(
         Path("report.html"), "The page to write.", "FILE.html", short="-o", panel=OUTPUT

@@ -32,7 +32,7 @@ import numpy.typing as npt
 
 from truerank._types import IntArray
 from truerank.designs.purse import Purse
-from truerank.errors import OutOfBudget
+from truerank.errors import OutOfBudget, TruerankError
 from truerank.outcomes.schemes import Scheme
 
 Draw = Callable[[IntArray, IntArray, IntArray], IntArray]
@@ -208,13 +208,18 @@ class _Walk:
         answered = 0 if self.money is None else self.money.purse.answered
         try:
             hits = self.draw(users, before, goal)
-        except OutOfBudget:
+        except OutOfBudget as error:
             if self.money is None:
                 raise
             got_none = self.money.purse.answered == answered
             self._in_vain = self._in_vain + 1 if got_none else 0
             if self._in_vain > self.money.purse.retries:
-                raise
+                why = error.__cause__
+                last = "" if why is None else f", the last time with {type(why).__name__}: {why}"
+                raise TruerankError(
+                    f"the scorer failed {self._in_vain} times in a row without an answer{last}; "
+                    f"{self.money.purse.left:,} pairs are left of the budget"
+                ) from why
             return False
         self._in_vain = 0
         self.above[users] += hits

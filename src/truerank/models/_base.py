@@ -22,7 +22,7 @@ Fitted = TypeVar("Fitted", bound=Scorer, covariant=True)
 
 
 @dataclass(frozen=True)
-class Interactions:
+class TrainMatrix:
     """Who had what: a matrix of zeros and ones, and the ids of its rows and columns.
 
     Attributes
@@ -117,7 +117,7 @@ class Model(ABC, Generic[Fitted]):
         return self._fit(data, seed=seed, progress=progress)
 
     @abstractmethod
-    def _fit(self, data: Interactions, *, seed: int, progress: Progress) -> Fitted:
+    def _fit(self, data: TrainMatrix, *, seed: int, progress: Progress) -> Fitted:
         """Learn from checked interactions."""
 
 
@@ -128,7 +128,7 @@ def read(
     item_ids: Any = None,
     n_users: int | None = None,
     n_items: int | None = None,
-) -> Interactions:
+) -> TrainMatrix:
     """Check interactions and lay them out as a matrix; see `Model.fit`."""
     user_id, item_id = interactions(train, "train")
     if not user_id.size:
@@ -145,7 +145,7 @@ def read(
     matrix = sparse.csr_array((np.ones(users.size), (users, items)), shape=(rows, columns))
     matrix.sum_duplicates()
     matrix.data[:] = 1.0
-    return Interactions(matrix, user_values, item_values)
+    return TrainMatrix(matrix, user_values, item_values)
 
 
 def _rows(

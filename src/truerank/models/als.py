@@ -8,7 +8,7 @@ from scipy import sparse
 
 from truerank import _checks
 from truerank.errors import MissingExtraError
-from truerank.models._base import Interactions, Model
+from truerank.models._base import Model, TrainMatrix
 from truerank.progress import Progress, reporting
 from truerank.scoring.factors import Factors
 
@@ -53,7 +53,7 @@ class ALS(Model[Factors]):
         _checks.real(self.regularisation, "regularisation", low=0.0)
         _checks.real(self.observed_weight, "observed_weight", low=0.0, open_low=True)
 
-    def _fit(self, data: Interactions, *, seed: int, progress: Progress) -> Factors:
+    def _fit(self, data: TrainMatrix, *, seed: int, progress: Progress) -> Factors:
         try:
             from implicit.cpu.als import AlternatingLeastSquares
             from threadpoolctl import threadpool_limits

@@ -15,7 +15,7 @@ import numpy as np
 
 from truerank import _checks
 from truerank.errors import InputError
-from truerank.models._base import Fitted, Interactions, Model, read
+from truerank.models._base import Fitted, Model, TrainMatrix, read
 from truerank.outcomes import tables
 from truerank.progress import Progress
 
@@ -90,7 +90,7 @@ def fit_cached(
     return fitted
 
 
-def content_hash(model: Model[Any], data: Interactions, seed: int) -> str:
+def content_hash(model: Model[Any], data: TrainMatrix, seed: int) -> str:
     """32 hexadecimal digits for a model, what it learns from, and the seed."""
     kind = type(model)
     settings = dataclasses.asdict(model) if dataclasses.is_dataclass(model) else vars(model)

@@ -13,7 +13,7 @@ from scipy.linalg import lapack
 
 from truerank import _checks
 from truerank.errors import InputError
-from truerank.models._base import Interactions, Model
+from truerank.models._base import Model, TrainMatrix
 from truerank.progress import Progress, reporting
 from truerank.scoring.weights import ItemWeights
 
@@ -53,7 +53,7 @@ class EASE(Model[ItemWeights]):
         if self.precision not in ("float32", "float64"):
             raise _checks.unknown("precision", self.precision, ("float32", "float64"))
 
-    def _fit(self, data: Interactions, *, seed: int, progress: Progress) -> ItemWeights:
+    def _fit(self, data: TrainMatrix, *, seed: int, progress: Progress) -> ItemWeights:
         n, kind = data.n_items, np.dtype(self.precision)
         _check_memory(n, kind)
         had = data.matrix.T.tocsr()

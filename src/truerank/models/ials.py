@@ -12,7 +12,7 @@ from scipy import sparse
 from truerank import _checks
 from truerank._types import FloatArray
 from truerank.errors import ConvergenceWarning
-from truerank.models._base import Interactions, Model
+from truerank.models._base import Model, TrainMatrix
 from truerank.progress import Progress, reporting
 from truerank.scoring.factors import Factors
 
@@ -129,7 +129,7 @@ class IALS(Model[FittedFactors]):
         """
         return cls(dimensions=16, regularisation=10.0, unobserved_weight=0.2)
 
-    def _fit(self, data: Interactions, *, seed: int, progress: Progress) -> FittedFactors:
+    def _fit(self, data: TrainMatrix, *, seed: int, progress: Progress) -> FittedFactors:
         matrix, turned = data.matrix, data.matrix.T.tocsr()
         rng = np.random.default_rng(seed)
         items = rng.standard_normal((data.n_items, self.dimensions)) / np.sqrt(self.dimensions)

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from truerank import _checks
 from truerank._types import FloatArray
-from truerank.models._base import Interactions, Model
+from truerank.models._base import Model, TrainMatrix
 from truerank.progress import Progress, reporting
 from truerank.scoring.weights import ItemWeights
 
@@ -116,7 +116,7 @@ class ItemKNN(Model[ItemWeights]):
         """
         return cls(neighbours=200)
 
-    def _fit(self, data: Interactions, *, seed: int, progress: Progress) -> ItemWeights:
+    def _fit(self, data: TrainMatrix, *, seed: int, progress: Progress) -> ItemWeights:
         matrix = data.matrix
         had = matrix.T.tocsr()
         n_users_of = matrix.sum(axis=0)

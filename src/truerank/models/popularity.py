@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from truerank.models._base import Interactions, Model
+from truerank.models._base import Model, TrainMatrix
 from truerank.progress import Progress
 from truerank.scoring.factors import Factors
 
@@ -22,7 +22,7 @@ class Popularity(Model[Factors]):
     [[2.0, 1.0], [2.0, 1.0]]
     """
 
-    def _fit(self, data: Interactions, *, seed: int, progress: Progress) -> Factors:
+    def _fit(self, data: TrainMatrix, *, seed: int, progress: Progress) -> Factors:
         # One factor: whole numbers below 2**24 are exact in float32, and so are their ties.
         kind = np.float32 if data.n_users < 2**24 else np.float64
         return Factors(

@@ -10,7 +10,7 @@ import numpy as np
 
 from truerank import _checks
 from truerank._types import FloatArray
-from truerank.models._base import Interactions, Model
+from truerank.models._base import Model, TrainMatrix
 from truerank.progress import Progress
 from truerank.scoring.factors import Factors
 from truerank_papers.models._torch import import_torch, layer, seeded, train
@@ -85,7 +85,7 @@ class MultiVAE(Model[TrainedFactors]):
         _checks.real(self.kl_weight, "kl_weight", low=0.0)
         _checks.real(self.learning_rate, "learning_rate", low=0.0, open_low=True)
 
-    def _fit(self, data: Interactions, *, seed: int, progress: Progress) -> TrainedFactors:
+    def _fit(self, data: TrainMatrix, *, seed: int, progress: Progress) -> TrainedFactors:
         torch = import_torch("MultiVAE")
         some = np.flatnonzero(np.diff(data.matrix.indptr))  # users who have something to learn from
         n_batches = -(-some.size // self.batch_size)

@@ -11,7 +11,7 @@ import numpy as np
 from truerank import _checks
 from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError
-from truerank.models._base import Interactions, Model
+from truerank.models._base import Model, TrainMatrix
 from truerank.progress import Progress
 from truerank.scoring.torch import Torch
 from truerank_papers.models._torch import import_torch, layer, seeded, train
@@ -136,7 +136,7 @@ class NeuMF(Model[TrainedNetwork]):
         if self.layers[0] % 2:
             raise InputError(f"layers begins with {self.layers[0]}; half of it must be whole")
 
-    def _fit(self, data: Interactions, *, seed: int, progress: Progress) -> TrainedNetwork:
+    def _fit(self, data: TrainMatrix, *, seed: int, progress: Progress) -> TrainedNetwork:
         torch = import_torch("NeuMF")
         rng = np.random.default_rng(seed)
         n_pairs = data.matrix.nnz * (1 + self.negatives)
@@ -173,7 +173,7 @@ class NeuMF(Model[TrainedNetwork]):
         fitted.losses = losses
         return fitted
 
-    def _start(self, torch: Any, data: Interactions) -> Network:
+    def _start(self, torch: Any, data: TrainMatrix) -> Network:
         def embeddings(width: int) -> tuple[Any, Any]:
             users, items = (
                 (_SPREAD * torch.randn(n, width)).requires_grad_()

@@ -12,7 +12,7 @@ from truerank._types import FloatArray, PlugIn, SupportName
 from truerank.estimators import Estimator, Fit
 from truerank.estimators.support import Support
 from truerank.inference.intervals.misfit import misfit
-from truerank.inference.intervals.redraw import Posterior, Users, distinct, occurrences
+from truerank.inference.intervals.redraw import DrawnUsers, RankedUsers, distinct, occurrences
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
 from truerank.progress import Progress
@@ -158,7 +158,7 @@ def error_law(
     pooled = counts.pooled()
     assert reference.distribution is not None
     assert reference.posterior is not None
-    posterior = Posterior(pooled, reference.distribution)
+    posterior = RankedUsers(pooled, reference.distribution)
     found = None
     if gains:
         found = _of_gains(posterior, fit, estimator, metrics, support, plug_in, rng)
@@ -208,7 +208,7 @@ def outcome_gains(
 
 
 def _of_gains(
-    posterior: Posterior,
+    posterior: RankedUsers,
     fit: Fit,
     estimator: Estimator,
     metrics: Sequence[Metric],
@@ -256,7 +256,7 @@ def _law(
 
 
 def _of_refits(
-    posterior: Posterior,
+    posterior: RankedUsers,
     estimator: Estimator,
     metrics: Sequence[Metric],
     support: SupportName | Support,
@@ -268,7 +268,7 @@ def _of_refits(
     """By fitting redrawn evaluations: of fixed users for the error, of new ones for the users."""
     times = max(2, repeats // _WORLDS)
 
-    def values(users: list[Users], each: int) -> FloatArray:
+    def values(users: list[DrawnUsers], each: int) -> FloatArray:
         """Estimates of evaluations of these users, (len(users), each, n_metrics)."""
         drawn = [people.evaluate(rng) for people in users for _ in range(each)]
         outcomes, row = distinct(users[0].schemes, np.concatenate(drawn, axis=1))

@@ -26,7 +26,7 @@ _ENTRIES = 2**22  # of the posterior at a time
 
 
 @dataclass(frozen=True)
-class Users:
+class DrawnUsers:
     """Users that evaluations can be drawn for; arrays are of shape (n_users,).
 
     Attributes
@@ -151,7 +151,7 @@ def occurrences(table: IntArray, row: IntArray, shape: tuple[int, int]) -> Float
     return flat.reshape(shape).astype(np.float64)
 
 
-class Posterior:
+class RankedUsers:
     """The users of a table of counts, whose global ranks follow their outcomes and a law.
 
     Parameters
@@ -188,7 +188,9 @@ class Posterior:
         """
         return int(self._row.size)
 
-    def draw(self, rng: np.random.Generator, *, resample: bool = False, copies: int = 1) -> Users:
+    def draw(
+        self, rng: np.random.Generator, *, resample: bool = False, copies: int = 1
+    ) -> DrawnUsers:
         """Draw one set of users.
 
         Parameters
@@ -202,7 +204,7 @@ class Posterior:
 
         Returns
         -------
-        Users
+        DrawnUsers
             With a global rank each.
         """
         counts, row = self._counts, np.repeat(self._row, copies)
@@ -212,7 +214,7 @@ class Posterior:
         sampled = np.flatnonzero(~counts.is_exact[row])
         rank[sampled] = self._ranks(self._place[row[sampled]], rng)
         pool = self._pool[row]
-        return Users(
+        return DrawnUsers(
             counts.schemes,
             counts.scheme[row],
             pool,

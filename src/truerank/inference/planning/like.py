@@ -14,7 +14,7 @@ from truerank.errors import InputError
 from truerank.estimators import support
 from truerank.estimators.support import NO_RANKS, RankDistribution
 from truerank.inference.intervals.fitting import reference
-from truerank.inference.intervals.redraw import Posterior
+from truerank.inference.intervals.redraw import RankedUsers
 from truerank.inference.planning.simulate import crowd
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
@@ -40,7 +40,7 @@ class Like:
         Where the distribution comes from, in words.
     n_users : float or None
         The number of users of a pilot.
-    pilot : Posterior or None
+    pilot : RankedUsers or None
         The users of a pilot, with ranks by their outcomes.
     """
 
@@ -49,7 +49,7 @@ class Like:
     n_items: float
     source: str
     n_users: float | None = None
-    pilot: Posterior | None = None
+    pilot: RankedUsers | None = None
 
     def users(self, n_users: int) -> Callable[[np.random.Generator], tuple[IntArray, IntArray]]:
         """A function that draws users.
@@ -171,7 +171,7 @@ def _from_counts(counts: RankCounts, n_items: int | None, metric: Metric) -> Lik
         float(pooled.weight @ pooled.n_items / pooled.total_weight),
         f"a pilot of {pooled.n_users:,.0f} users",
         counts.n_users,
-        Posterior(pooled, fit.distribution),
+        RankedUsers(pooled, fit.distribution),
     )
 
 

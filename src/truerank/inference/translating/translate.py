@@ -19,7 +19,7 @@ from truerank.inference.translating._rank_program import Family, Program
 from truerank.inference.translating.translation import (
     Bounds,
     Example,
-    Mapped,
+    MappedCut,
     PublishedProtocol,
     Translation,
     compare,
@@ -196,10 +196,10 @@ def _asked(
     return asked
 
 
-def _mapped(seen: Iterable[Metric], protocol: PublishedProtocol) -> tuple[Mapped, ...]:
+def _mapped(seen: Iterable[Metric], protocol: PublishedProtocol) -> tuple[MappedCut, ...]:
     sizes = {"n_items": protocol.n_items, "sample_size": protocol.sample_size}
     return tuple(
-        Mapped(metric.key, name, float(mapping.get(name)(metric.k, **sizes)))
+        MappedCut(metric.key, name, float(mapping.get(name)(metric.k, **sizes)))
         for metric in seen
         if metric.k is not None
         for name in mapping.USUAL

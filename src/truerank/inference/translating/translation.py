@@ -59,7 +59,7 @@ class PublishedProtocol:
 
 
 @dataclass(frozen=True)
-class Mapped:
+class MappedCut:
     """The global cut-off that a sampled one stands for (see `truerank.mapping`).
 
     Attributes
@@ -221,7 +221,7 @@ class Translation(Result):
         How the values were sampled.
     published : tuple of Published
         The values that were read.
-    mapped : tuple of Mapped
+    mapped : tuple of MappedCut
         The global cut-offs that the sampled ones stand for.
     bounds : tuple of Bounds
         Bounds for each model and metric.
@@ -242,7 +242,7 @@ class Translation(Result):
 
     protocol: PublishedProtocol
     published: tuple[Published, ...]
-    mapped: tuple[Mapped, ...]
+    mapped: tuple[MappedCut, ...]
     bounds: tuple[Bounds, ...]
     comparisons: tuple[PossibleFlip, ...]
 
