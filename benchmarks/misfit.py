@@ -22,7 +22,7 @@ from benchmarks import calibrate, cases
 from truerank.inference.intervals.misfit import Misfit
 
 MIN_HITS = 10  # users with their target in the top K, in the mean, below which a cell is left out
-_CAP = 4.0  # standard deviations, beyond which an error counts no more
+_CAP = 8.0  # standard deviations, beyond which an error counts no more
 _RIDGE = 2e-3
 
 FloatArray = NDArray[np.float64]
@@ -64,7 +64,7 @@ def _errors(
         if not any(case.startswith(f"{dataset}-") for dataset in datasets):
             continue
         row = dict(zip(calibrate.ROWS, found.transpose(1, 0, 2), strict=True))
-        slope = 1.0 / (row["value"] * (1.0 - row["value"]))
+        slope = 1.0 / np.maximum(row["value"] * (1.0 - row["value"]), 1e-12)
         spread = np.sqrt(row["negatives"] ** 2 + row["ranks"] ** 2 + row["law"] ** 2) * slope
         error = _logit(row["truth"]) - _logit(row["value"])
         told = np.stack([row[name] for name in calibrate.ROWS[-4:]], axis=-1)

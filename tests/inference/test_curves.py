@@ -37,7 +37,10 @@ def test_values_are_those_of_estimate_at_every_k(counts, found) -> None:
     every = tr.estimate(counts, [f"recall@{cuts}", f"ndcg@{cuts}"], confidence=None)
     for name, one in found.items():
         np.testing.assert_array_equal(one.k, np.arange(1, 201))
-        np.testing.assert_allclose(one.value, [every[f"{name}@{k}"].value for k in one.k])
+        # Other cut-offs make another grid of ranks.
+        np.testing.assert_allclose(
+            one.value, [every[f"{name}@{k}"].value for k in one.k], rtol=1e-6
+        )
         np.testing.assert_allclose(one.naive, [every[f"{name}@{k}"].naive for k in one.k])
 
 

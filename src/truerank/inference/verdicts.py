@@ -1,7 +1,7 @@
 """Whether a sample settles a metric, in words: one mark and one wording for all shells.
 
 A verdict has three parts: what is so and how sure, what the sampled ranks as they are would have
-said, and what to do next. It costs no fit and no simulation: from which K on a sample settles a
+said, and what to do next. It costs no smooth fit and no simulation: from which K on a sample settles a
 metric is read off the posterior that the estimate has anyway.
 """
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from truerank.designs.auto import check_error
 from truerank.inference.intervals.fitting import Fitted
+from truerank.inference.intervals.misfit import misfit
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
 
@@ -85,8 +86,9 @@ def settled(fitted: Fitted, metrics: Iterable[Metric], *, error: float = ERROR) 
     tried = [replace(metric, k=cut) for metric in by_name.values() for cut in cuts]
     posterior = fitted.posterior
     value = np.abs(posterior.mean(tried))
-    spread = np.sqrt(np.maximum(np.diag(posterior.covariance(tried)), 0.0))
-    known = (spread <= error * value).reshape(len(by_name), len(cuts))
+    spread = np.maximum(np.diag(posterior.covariance(tried)), 0.0)
+    off = misfit(fitted.counts.pooled(), fitted.reference, tried, spread)
+    known = (np.sqrt(spread + off**2 / 2.0) <= error * value).reshape(len(by_name), len(cuts))
     first = [int(np.flatnonzero(~row).max(initial=-1)) + 1 for row in known]
     return [
         Settled(name, cuts[at] if at < len(cuts) else None)

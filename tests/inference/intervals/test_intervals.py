@@ -10,11 +10,14 @@ import pytest
 import truerank as tr
 from truerank import estimators, metrics
 from truerank.designs import LJ24, Design, Fixed
-from truerank.inference.intervals.error_law import error_law
+from truerank.inference.intervals.error_law import ErrorLaw, error_law
 from truerank.inference.intervals.fitting import Fitted
+from truerank.inference.intervals.interval import interval_of, is_resolved
+from truerank.inference.intervals.misfit import features
 from truerank.inference.planning.simulate import simulated_counts
 
 N_ITEMS = 600
+METRICS_OF_MISFIT = metrics.parse(["recall@1", "recall@10", "auc"])
 METRICS = metrics.parse(["recall@5", "recall@50", "ndcg@20", "auc"])
 FIXED = Fixed(sample_size=60)
 ADAPTIVE = LJ24(start=20, stop=160)
@@ -170,7 +173,8 @@ def test_a_biased_estimator_says_so_and_reaches_to_the_truth():
 
 
 def test_what_no_sample_of_this_size_tells_is_flagged():
-    est = tr.estimate(counts_of(), ["recall@1", "recall@100"], estimator="smooth")
+    small = counts_of(design=Fixed(sample_size=12))
+    est = tr.estimate(small, ["recall@1", "recall@100"], estimator="smooth")
     assert not est["recall@1"].resolvable
     assert est["recall@100"].resolvable
 
@@ -222,3 +226,100 @@ def test_a_handful_of_users_has_an_interval():
 def test_bad_input(options, message):
     with pytest.raises(tr.InputError, match=message):
         tr.estimate(counts_of(), "recall@5", **options)
+
+
+# -- what the default interval is made of ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["smooth", "mle", "bv", "naive"])
+@pytest.mark.parametrize("scope", ["these-users", "population"])
+def test_intervals_stay_in_range_and_hold_their_value(name, scope):
+    for design in (Fixed(sample_size=5), FIXED, ADAPTIVE):
+        for n_users in (3, 40, 2000):
+            est = tr.estimate(
+                counts_of(n_users, design), ["recall@1,5,600", "precision@5", "ndcg@5", "auc"],
+                estimator=name, scope=scope,
+            )  # fmt: skip
+            for found in est.values():
+                best = metrics.parse(found.metric)[0].best()
+                assert 0.0 <= found.low <= max(found.value, 0.0)
+                assert min(found.value, best) <= found.high <= best
+
+
+def test_the_parts_of_the_error_make_up_the_whole():
+    for scope in ("these-users", "population"):
+        for found in tr.estimate(counts_of(), ["recall@5", "auc"], scope=scope).values():
+            part = found.error_budget
+            assert set(part) == {"negatives", "ranks", "law", "bias", "misfit", "users"}
+            assert part["bias"] == 0.0  # the prior's pull is in the posterior
+            shown = np.hypot(part["negatives"], part["users"])
+            assert found.std_error == pytest.approx(shown)
+            rest = part["ranks"] ** 2 + part["law"] ** 2 + part["misfit"] ** 2 / 2
+            assert found.total_error == pytest.approx(np.sqrt(shown**2 + rest))
+            assert (part["users"] > 0.0) == (scope == "population")
+            assert (part["ranks"] > 0.0) == (scope == "these-users")
+
+
+def test_the_default_is_wider_than_the_scatter_of_negatives():
+    """And the old one is there by name."""
+    counts = counts_of(design=Fixed(sample_size=20))
+    default, named, sampling = (
+        tr.estimate(counts, "recall@5", **given)["recall@5"]
+        for given in ({}, {"interval": "total"}, {"interval": "sampling"})
+    )
+    assert (default.low, default.high) == (named.low, named.high)
+    assert default.low < sampling.low < default.value < sampling.high < default.high
+    assert sampling.high - sampling.value == pytest.approx(1.959964 * sampling.std_error)
+    assert sampling.resolvable == default.resolvable
+    with pytest.raises(tr.InputError, match="unknown interval 'totl'; did you mean 'total'"):
+        tr.estimate(counts, "recall@5", interval="totl")
+
+
+def test_ends_by_hand():
+    """Logits, with the spread of a log-normal law, Student's t with 20 degrees of freedom."""
+    law = ErrorLaw(*(np.array([error]) for error in (0.03, 0.0, 0.04, 0.0, 0.12, 0.7)))
+    (recall,) = metrics.parse("recall@10")
+    found = interval_of(0.2, law, 0, 0.95, 0.0, recall)
+    t = 2.085963
+    centre, slope = np.log(0.25), 1 / 0.16
+    high = centre + t * np.sqrt(np.log1p((0.05 * slope) ** 2))
+    low = centre - t * np.sqrt(np.log1p((0.13 * slope) ** 2))
+    assert found.high == pytest.approx(1 / (1 + np.exp(-high)), rel=1e-6)
+    assert found.low == pytest.approx(1 / (1 + np.exp(-low)), rel=1e-6)
+    assert found.std_error == 0.03
+    assert found.total_error == pytest.approx(np.sqrt(0.0025 + 0.0072))
+    assert not found.resolvable  # far more than half of the value
+
+
+@pytest.mark.parametrize(
+    ("half", "assumed", "total", "resolved"),
+    [
+        (0.49, 0.1, 1.0, True),
+        (0.51, 0.1, 1.0, False),
+        (0.11, 0.70, 1.0, True),  # less than half of the square is assumption
+        (0.11, 0.72, 1.0, False),
+        (0.09, 0.72, 1.0, True),
+        (0.0, 0.0, 0.0, True),
+    ],
+)
+def test_when_a_value_is_resolved(half, assumed, total, resolved):
+    assert is_resolved(half, assumed, total, 1.0) is resolved
+
+
+def test_misfit_grows_where_the_sample_tells_less():
+    """With the typical rank of the metric, the sample size, and pools that tell of train items."""
+    small, large = (counts_of(design=Fixed(sample_size=size)) for size in (20, 200))
+    of_small, of_large = (
+        Fitted.of(c, estimators.get("smooth"), METRICS_OF_MISFIT) for c in (small, large)
+    )
+    relative = [
+        f.law.misfit / [f.fit.values[m.key] for m in METRICS_OF_MISFIT]
+        for f in (of_small, of_large)
+    ]
+    assert relative[0][0] > relative[0][1] > relative[0][2]
+    assert (relative[0] > relative[1]).all()
+    told = features(small.pooled(), of_small.reference, METRICS_OF_MISFIT)
+    assert told[:, 2].tolist() == [1.0, 1.0, 1.0]
+    assert told[0, 1] == pytest.approx(np.log(20 / N_ITEMS))  # recall@1 finds its targets at rank 1
+    exact = tr.RankCounts.from_exact_ranks(ranks(200), n_items=N_ITEMS)
+    assert not Fitted.of(exact, estimators.get("smooth"), METRICS_OF_MISFIT).law.misfit.any()

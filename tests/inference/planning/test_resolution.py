@@ -113,7 +113,7 @@ def test_verdicts_fit_and_simulate_nothing(monkeypatch):
         raise AssertionError("a verdict asked for a fit or a simulation")
 
     monkeypatch.setattr(estimators.Smooth, "fit", refuse)
-    monkeypatch.setattr("truerank.inference.intervals.error_law.Posterior", refuse)
+    monkeypatch.setattr("truerank.inference.intervals.error_law.RankedUsers", refuse)
     monkeypatch.setattr("truerank.inference.planning.simulate.sampled_ranks", refuse)
     calls = []
     settled = verdicts.settled
@@ -136,7 +136,7 @@ def test_plans_for_what_is_not_resolved():
         f"For recall@1 within 10 %: {best.design!r}, about {best.pairs_per_user:,.0f} scored pairs "
         "per user."
     )
-    few = tr.estimate(_counts(5, n_items=60, n_users=100), "ap")
+    few = tr.estimate(_counts(3, n_items=60, n_users=30), "ap")
     assert remedies(few, error=1e-9)["ap"].advice() == (
         "For ap within 1e-07 %: rank all items; no smaller sample that was simulated reaches that."
     )

@@ -289,8 +289,8 @@ def interval_of(
     if kind == "sampling":
         reach = normal_quantile(0.5 + confidence / 2.0) * shown
         low, high = value - reach, value + reach
-        if 0.0 <= value <= best and metric.function is None:
-            low, high = max(low, 0.0), min(high, best)
+    if metric.function is None:  # linear estimators may stray; the metric does not
+        low, high = (min(max(end, 0.0), best) for end in (low, high))
     return Interval(low, high, shown, total, resolvable, part)
 
 
@@ -324,10 +324,7 @@ def _ends(
     """Ends of an interval about ``value``, on the scale of logits if it has a range, 0 to best."""
     reach = t_quantile(0.5 + confidence / 2.0)
     if not 0.0 < value < best < np.inf:
-        low, high = value - reach * low_error, value + reach * high_error
-        if np.isfinite(best):
-            low, high = (min(max(end, 0.0), best) for end in (low, high))
-        return low, high
+        return value - reach * low_error, value + reach * high_error
     share = value / best
     centre, slope = np.log(share) - np.log1p(-share), 1.0 / (value * (1.0 - share))
     # The spread of the logarithm of a log-normal variable with such a relative spread.
