@@ -1,8 +1,8 @@
 """Whether a sample settles a metric, in words: one mark and one wording for all shells.
 
 A verdict has three parts: what is so and how sure, what the sampled ranks as they are would have
-said, and what to do next. It costs no smooth fit and no simulation: from which K on a sample settles a
-metric is read off the posterior that the estimate has anyway.
+said, and what to do next. It costs no smooth fit and no simulation: from which K on a sample
+settles a metric is read off the posterior that the estimate has anyway.
 """
 
 from __future__ import annotations
