@@ -129,6 +129,18 @@ def test_users_who_scatter_together_are_no_misfit():
     assert not verdict_on(shared.pooled()).fits
 
 
+@pytest.mark.parametrize("name", ["smooth", "mle", "naive", "mle(steps=3)"])
+def test_honest_edges_are_not_called_impossible(name):
+    """All targets at one rank, or last in pools that differ: draws give that."""
+    rng = np.random.default_rng(0)
+    pools = np.full(2000, N_ITEMS)
+    one = simulated_counts(np.full(2000, 900), pools, Fixed(sample_size=500), rng)
+    assert not verdict_on(one, name).verdict.startswith(module.IMPOSSIBLE)
+    rank, pools = users(2000)
+    rank = np.where(rng.random(2000) < 0.05, pools, rank)
+    assert verdict_on(simulated_counts(rank, pools, Fixed(sample_size=100), rng), name).fits
+
+
 def test_exact_and_few_ranks_are_not_tested():
     exact = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
     assert tr.estimate(exact, "recall@5").fit_test.verdict == module.EXACT

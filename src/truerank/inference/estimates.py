@@ -620,7 +620,7 @@ def estimate(
     Warns
     -----
     FitWarning
-        If the ranks do not look like ranks among uniform draws, or the smooth law cannot follow
+        If the ranks do not look like ranks among uniform draws, or the fitted law cannot follow
         them; ``est.fit_test`` tells more.
 
     Examples
