@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = [
     "AssumptionWarning",
     "ConvergenceWarning",
+    "FitWarning",
     "InputError",
     "MissingExtraError",
     "TruerankError",
@@ -98,6 +99,23 @@ class ConvergenceWarning(TruerankWarning):
     ...     fit = tr.mapping.fit_beta(counts, steps=1)
     >>> given[0].category.__name__
     'ConvergenceWarning'
+    """
+
+
+class FitWarning(TruerankWarning):
+    """The ranks do not look like what they are said to be; estimates from them mislead.
+
+    Examples
+    --------
+    Ranks that someone made up, each 300 times:
+
+    >>> import warnings
+    >>> counts = tr.RankCounts.from_ranks([1, 3, 17, 54] * 300, num_negatives=99, n_items=3706)
+    >>> with warnings.catch_warnings(record=True) as given:
+    ...     warnings.simplefilter("always")
+    ...     est = tr.estimate(counts, "recall@10")
+    >>> given[0].category.__name__, est.fit_test.fits
+    ('FitWarning', False)
     """
 
 

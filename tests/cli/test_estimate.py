@@ -69,15 +69,26 @@ def test_plain_text_when_piped(run: Any, ranks: np.ndarray) -> None:
 
 
 def test_small_values_keep_three_digits(run: Any, here: Path) -> None:
-    write(here / "r.csv", "rank\n" + "1\n" * 3 + "50\n" * 997)
+    ranks = [1] * 3 + [2 + user % 99 for user in range(997)]  # a random scorer's
+    write(here / "r.csv", "rank\n" + "".join(f"{rank}\n" for rank in ranks))
     options = ("r.csv", "--n-items", 1_000_000, "--sample-size", 100, "-m", "recall@1000")
     options = (*options, "--confidence", 0)
     naive, shown = table(run("estimate", *options).out)["recall@1000"]
-    counts = tr.RankCounts.from_ranks([1] * 3 + [50] * 997, n_items=1_000_000, sample_size=100)
+    counts = tr.RankCounts.from_ranks(ranks, n_items=1_000_000, sample_size=100)
     value = tr.estimate(counts, "recall@1000")["recall@1000"].value
     assert 1e-6 < value < 1e-2
     assert float(shown) == pytest.approx(value, rel=5e-3)
     assert len(naive) == len(shown)
+
+
+@pytest.mark.filterwarnings("ignore::truerank.errors.FitWarning")
+def test_ranks_that_no_draw_gives_are_told_of(run: Any, here: Path) -> None:
+    write(here / "r.csv", "rank\n" + "1\n3\n17\n54\n" * 300)
+    options = ("estimate", "r.csv", "--n-items", 3706, "--sample-size", 100, "-m", "recall@10")
+    assert "Check that ranks are 1-based" in " ".join(run(*options).out.split())
+    found = json.loads(run(*options, "--json").out)["fit_test"]
+    assert not found["fits"]
+    assert found["p_value"] < 1e-4
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 import truerank as tr
 from truerank.outcomes.schemes import Scheme
 
+# Outcomes at random are not what draws give.
+pytestmark = pytest.mark.filterwarnings("ignore::truerank.errors.FitWarning")
+
 DISTRIBUTIONS = (
     "mle",
     "mle(steps=3)",

@@ -150,6 +150,7 @@ def test_recovers_a_power_law_as_users_grow(exponent):
     assert errors[1] < 0.6 * errors[0]
 
 
+@pytest.mark.filterwarnings("ignore:The fitted law cannot:truerank.errors.FitWarning")
 @pytest.mark.parametrize("design", [FIXED, WITH, LADDER, TO_THE_END])
 @pytest.mark.parametrize("n_items", [60, 2000])
 def test_any_shape(design, n_items):
@@ -177,6 +178,7 @@ def test_perfect_and_constant_models():
     assert constant["auc"].value == pytest.approx(0.5, abs=0.02)
 
 
+@pytest.mark.filterwarnings("ignore::truerank.errors.FitWarning")  # five ranks and no others
 @pytest.mark.parametrize("n_users", [1, 7, 200, 10_000_000])
 def test_any_number_of_users(n_users):
     counts = tr.RankCounts.from_outcomes(

@@ -69,10 +69,14 @@ def write(
         return [row for run in runs for row in _rows(run, metrics, by)]
 
     def content() -> dict[str, Any]:
+        from truerank.inference.result import plain
+
         facts = {run.model: _facts(run.counts) for run in runs}
         plans = {run.model: _plans(run) for run in runs if run.plans is not None}
         found: dict[str, Any] = {"by": by} if by else {}
-        found |= {"counts": facts if by else facts[""], **(more or {}), "results": rows()}
+        tests = {run.model: plain(run.main.fit_test) for run in runs}
+        found |= {"counts": facts if by else facts[""], "fit_test": tests if by else tests[""]}
+        found |= {**(more or {}), "results": rows()}
         return found | ({"plans": plans if by else plans[""]} if plans else {})
 
     def draw(console: Console) -> None:
@@ -149,7 +153,9 @@ def _draw(console: Console, runs: Sequence[Run], metrics: Sequence[Metric], clip
         _say(console, f"{_output.MISSING} not defined for this metric")
     for run in runs:
         advice = [plan.advice() for plan in (run.plans or {}).values()]
-        for sentence in (run.main.verdict(), *advice):
+        test = run.main.fit_test
+        misfit = None if test is None or test.fits else test.verdict
+        for sentence in (misfit, run.main.verdict(), *advice):
             if sentence:
                 _say(console, f"{run.model}: {sentence}" if run.model else sentence)
 

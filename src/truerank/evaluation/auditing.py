@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from truerank import estimators
-from truerank._types import FloatArray, IntArray, Level
+from truerank._types import IntArray, Level
 from truerank.errors import ConvergenceWarning, InputError
-from truerank.estimators.likelihood import Likelihood, likelihood, make_support
+from truerank.inference.fit_test import CHECK, IMPOSSIBLE, OTHER, UNFOLLOWED, fit_test
 from truerank.inference.result import Result, plain
 from truerank.outcomes.counts import RankCounts
 from truerank.scoring.task import interactions
@@ -390,56 +390,18 @@ def _about_test(
 
 
 def _about_ranks(counts: RankCounts) -> Finding:
-    """Can the sampled ranks come from uniform draws at all? The best mixture must fit them."""
-    pooled = counts.pooled()
-    sampled = pooled.select(~pooled.is_exact)
-    if sampled is None:
-        return Finding("ok", "ranks", "All ranks are exact: nothing was sampled.")
-    support = make_support(sampled, [], "auto")
-    model = likelihood(sampled, support)
-    # The best mixture takes long to find; if a smooth one fits, there is no need to.
-    p_value = 0.0
-    best = estimators.MLE(steps=None, tolerance=1e-4)
-    for one, grid in ((estimators.Smooth(), "auto"), (best, support)):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            fit = one.fit(sampled, metrics=[], support=grid, plug_in="plain")
-        assert fit.distribution is not None
-        p_value = _fits(sampled, model, fit.distribution.masses_on(support))
-        if p_value >= _SIGNIFICANT:
-            break
-    if p_value < _SIGNIFICANT:
-        return Finding(
-            "error",
-            "ranks",
-            "The sampled ranks cannot come from uniform draws of the stated size and pool: no rank "
-            f"distribution fits them (chi-square p = {p_value:.0e}).",
-            "Check sample_size and n_items, and that negatives are drawn uniformly.",
-        )
-    return Finding("ok", "ranks", "The sampled ranks are what uniform draws of this size can give.")
-
-
-def _fits(sampled: RankCounts, model: Likelihood, mass: FloatArray) -> float:
-    """The p-value of a distribution of global ranks, by chi-square over outcomes."""
-    from scipy.stats import chi2
-
-    expected = np.exp(np.log(model.matrix @ mass) + model.log_scale)
-    # Outcomes of one design are compared; designs differ in how many users chose them.
-    design = np.unique(np.stack([sampled.scheme, sampled.n_items]), axis=1, return_inverse=True)[1]
-    share = np.bincount(np.ravel(design), sampled.weight)[np.ravel(design)]
-    statistic, freedom = _misfit(sampled.weight, expected * share)
-    return float(chi2.sf(statistic, freedom)) if freedom > 0 else 1.0
-
-
-def _misfit(observed: FloatArray, expected: FloatArray) -> tuple[float, int]:
-    """Chi-square over outcomes with at least 5 expected, the others as one; degrees of freedom."""
-    large = expected >= 5
-    seen = np.append(observed[large], observed[~large].sum())
-    hoped = np.append(expected[large], max(float(observed.sum() - expected[large].sum()), 0.0))
-    keep = hoped >= 5
-    if keep.sum() < 3:
-        return 0.0, 0
-    return float(((seen - hoped)[keep] ** 2 / hoped[keep]).sum()), int(keep.sum() - 1)
+    """Can the sampled ranks come from uniform draws at all? A law must fit them."""
+    smooth = estimators.Smooth()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fit = smooth.fit(counts.pooled(), metrics=[], support="auto", plug_in="plain")
+    found = fit_test(counts, smooth, fit)
+    if found.fits:
+        return Finding("ok", "ranks", found.verdict)
+    chance = f" (chi-square p = {found.p_value:.0e})."
+    if found.verdict.startswith(IMPOSSIBLE):
+        return Finding("error", "ranks", IMPOSSIBLE[:-1] + chance, CHECK)
+    return Finding("warning", "ranks", UNFOLLOWED[:-1] + chance, OTHER)
 
 
 def _about_scores(scores: Any) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,10 +13,11 @@ import numpy as np
 from truerank import estimators
 from truerank import metrics as metrics_module
 from truerank._types import IntervalKind, PlugIn, Scope, SupportName
-from truerank.errors import InputError
+from truerank.errors import FitWarning, InputError
 from truerank.estimators import Estimator, Fit, Posterior
 from truerank.estimators.support import RankDistribution, Support
 from truerank.inference import columns
+from truerank.inference.fit_test import FitTest, fit_test
 from truerank.inference.intervals.fitting import Fitted
 from truerank.inference.intervals.interval import (
     Interval,
@@ -57,7 +59,8 @@ class Estimate:
 
     Examples
     --------
-    >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9] * 50, n_items=500, num_negatives=19)
+    >>> ranks = np.random.default_rng(0).geometric(0.3, 200).clip(1, 20)
+    >>> counts = tr.RankCounts.from_ranks(ranks, n_items=500, num_negatives=19)
     >>> found = tr.estimate(counts, "recall@100")["recall@100"]
     >>> found.low < found.value < found.high < found.naive
     True
@@ -80,7 +83,8 @@ class Estimate:
 
         Examples
         --------
-        >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9] * 50, n_items=500, num_negatives=19)
+        >>> ranks = np.random.default_rng(0).geometric(0.3, 200).clip(1, 20)
+        >>> counts = tr.RankCounts.from_ranks(ranks, n_items=500, num_negatives=19)
         >>> found = tr.estimate(counts, "recall@100")["recall@100"]
         >>> 0.0 <= found.low < found.value
         True
@@ -98,7 +102,8 @@ class Estimate:
 
         Examples
         --------
-        >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9] * 50, n_items=500, num_negatives=19)
+        >>> ranks = np.random.default_rng(0).geometric(0.3, 200).clip(1, 20)
+        >>> counts = tr.RankCounts.from_ranks(ranks, n_items=500, num_negatives=19)
         >>> found = tr.estimate(counts, "recall@100")["recall@100"]
         >>> found.value < found.high <= 1.0
         True
@@ -116,7 +121,8 @@ class Estimate:
 
         Examples
         --------
-        >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9] * 50, n_items=500, num_negatives=19)
+        >>> ranks = np.random.default_rng(0).geometric(0.3, 200).clip(1, 20)
+        >>> counts = tr.RankCounts.from_ranks(ranks, n_items=500, num_negatives=19)
         >>> found = tr.estimate(counts, "recall@100")["recall@100"]
         >>> 0.0 < found.std_error < 0.1
         True
@@ -134,7 +140,8 @@ class Estimate:
 
         Examples
         --------
-        >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9] * 50, n_items=500, num_negatives=19)
+        >>> ranks = np.random.default_rng(0).geometric(0.3, 200).clip(1, 20)
+        >>> counts = tr.RankCounts.from_ranks(ranks, n_items=500, num_negatives=19)
         >>> found = tr.estimate(counts, "recall@100")["recall@100"]
         >>> found.total_error >= found.std_error
         True
@@ -176,7 +183,8 @@ class Estimate:
 
         Examples
         --------
-        >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9] * 50, n_items=500, num_negatives=19)
+        >>> ranks = np.random.default_rng(0).geometric(0.3, 200).clip(1, 20)
+        >>> counts = tr.RankCounts.from_ranks(ranks, n_items=500, num_negatives=19)
         >>> found = tr.estimate(counts, "recall@100")["recall@100"]
         >>> found.resolvable
         True
@@ -194,7 +202,8 @@ class Estimate:
 
         Examples
         --------
-        >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9] * 50, n_items=500, num_negatives=19)
+        >>> ranks = np.random.default_rng(0).geometric(0.3, 200).clip(1, 20)
+        >>> counts = tr.RankCounts.from_ranks(ranks, n_items=500, num_negatives=19)
         >>> found = tr.estimate(counts, "recall@100")["recall@100"]
         >>> found.verdict is None
         True
@@ -261,6 +270,8 @@ class Estimates(Result, Mapping[str, Estimate]):
         What the estimator found.
     options : mapping
         The options that `truerank.estimate` was given: ``confidence``, ``scope``, ``seed``, ...
+    fit_test : FitTest or None
+        Whether the sampled ranks agree with the law fitted to them: statistic, p-value, verdict.
 
     Examples
     --------
@@ -275,6 +286,7 @@ class Estimates(Result, Mapping[str, Estimate]):
     counts: RankCounts
     fit: Fit
     options: Mapping[str, Any] = field(default_factory=dict)
+    fit_test: FitTest | None = None
 
     def __getitem__(self, metric: MetricLike) -> Estimate:
         key = metrics_module.key(metric)
@@ -540,6 +552,7 @@ class Estimates(Result, Mapping[str, Estimate]):
             "scope": self.options.get("scope"),
             "interval": self.options.get("interval"),
             "converged": self.converged,
+            "fit_test": self.fit_test,
             "results": self.rows(),
         }
         return {name: plain(value) for name, value in content.items()}
@@ -560,7 +573,9 @@ class Estimates(Result, Mapping[str, Estimate]):
 
     def _remarks(self) -> list[str]:
         verdict = self.verdict()
-        return [] if verdict is None else [verdict]
+        test = self.fit_test
+        told = [] if test is None or test.fits else [test.verdict]
+        return told if verdict is None else [*told, verdict]
 
     def __repr__(self) -> str:
         lines = [self._headline()]
@@ -632,6 +647,12 @@ def estimate(
     Estimates
         ``est["recall@10"].value``, ``.low``, ``.high``, ``.resolvable``, ``.naive``.
 
+    Warns
+    -----
+    FitWarning
+        If the ranks do not look like ranks among uniform draws, or the fitted law cannot follow
+        them; ``est.fit_test`` tells more.
+
     Examples
     --------
     Ranks among 99 sampled negatives, of 3,706 items:
@@ -672,7 +693,10 @@ def estimate(
     )
     later = None if asked is None else _Intervals(fitted, asked)
     results = {m.key: _result(m, fitted.fit, naive, counts, later, clip=clip) for m in wanted}
-    return Estimates(chosen, results, counts, fitted.fit, given)
+    tested = fit_test(counts, chosen, fitted.fit)
+    if not tested.fits:
+        warnings.warn(tested.verdict, FitWarning, stacklevel=2)
+    return Estimates(chosen, results, counts, fitted.fit, given, tested)
 
 
 def _interval_options(

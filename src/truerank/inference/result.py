@@ -42,7 +42,7 @@ class Result(ABC):
         --------
         >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
         >>> list(tr.estimate(counts, "recall@5").to_dict())
-        ['estimator', 'confidence', 'scope', 'interval', 'converged', 'results']
+        ['estimator', 'confidence', 'scope', 'interval', 'converged', 'fit_test', 'results']
         """
 
     def _headline(self) -> str:

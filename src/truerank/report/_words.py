@@ -37,9 +37,11 @@ def details(content: Content) -> Iterator[str]:
                 yield other.verdict
     for model in content.models:
         asked = model.points.with_intervals_of(content.metrics)
-        said = asked.verdict()
-        if said is not None:
-            yield f"{model.name}: {said}" if len(content.models) > 1 else said
+        test = asked.fit_test
+        misfit = None if test is None or test.fits else test.verdict
+        for said in (misfit, asked.verdict()):
+            if said is not None:
+                yield f"{model.name}: {said}" if len(content.models) > 1 else said
     yield from _known_from(content)
     if content.comparisons:
         yield content.comparisons[0].how

@@ -179,6 +179,7 @@ def test_what_no_sample_of_this_size_tells_is_flagged():
     assert est["recall@100"].resolvable
 
 
+@pytest.mark.filterwarnings("ignore::truerank.errors.FitWarning")  # where groups are forgotten
 def test_shared_negatives_widen_intervals():
     """A block of users who all meet the same sampled rank carries the weight of one."""
     rng = np.random.default_rng(0)
