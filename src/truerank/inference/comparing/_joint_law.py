@@ -33,7 +33,6 @@ _STEPS = 40  # of EM
 _SWEEPS = 10  # that bring the margins back
 _DRAWN = 4000  # users drawn from the law
 _TIMES = 8  # evaluations of each
-_LEAST_LEFT = 0.05  # of a pool, where nearly all of it was drawn
 _TINY = 1e-12
 
 
@@ -211,12 +210,9 @@ def _likelihood(found: Seen, rows: IntArray, share: FloatArray) -> FloatArray:
     counts = np.concatenate(
         [found.table[rows].reshape(rows.size, 4), found.more[rows].reshape(rows.size, 4)], axis=1
     ).astype(np.float64)
-    # Without replacement, a sample that is a large part of its pool tells more than its size.
-    drawn = found.sample_size[rows].min(axis=1) - 1.0
-    again = np.array([scheme.replacement for scheme in found.schemes])[found.scheme[rows, 0]]
-    drawn[again] = 0.0
-    left = np.maximum(1.0 - drawn / (found.n_items[rows] - 1.0), _LEAST_LEFT)
-    log_p = (counts / left[:, None]) @ logs
+    # As if drawn with replacement. A sample that is a large part of its pool tells more, but to
+    # say so made the law worse: the cells of the grid are wide.
+    log_p = counts @ logs
     log_p -= log_p.max(axis=1, keepdims=True)
     # Single precision: a mixture of thousands of cells is not known better than that.
     return np.asarray(np.exp(np.maximum(log_p, -80.0).astype(np.float32)))
