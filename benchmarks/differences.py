@@ -173,8 +173,8 @@ def table(redraws: int) -> str:
             parts.setdefault(task[:2], []).append(np.load(_kept(*task)))
     z = normal_quantile(0.975)
     lines = [
-        "| whom for | dataset | design | ranks alone | joint counts | lowest | widths |",
-        "| --- | --- | --- | ---: | ---: | ---: | ---: |",
+        "| whom for | dataset | design | redraws | ranks alone | joint counts | lowest | widths |",
+        "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     n_cells = len(METRICS) * len(MODELS) * (len(MODELS) - 1) // 2
     for at, scope in enumerate(SCOPES):
@@ -186,9 +186,10 @@ def table(redraws: int) -> str:
             cells = (error <= z * joint).mean(axis=0)
             rmse = np.sqrt((error**2).mean(axis=0))
             width = np.exp(np.log(joint.mean(axis=0) / rmse).mean())
+            shares = [100 * (error <= z * alone).mean(), 100 * cells.mean()]
             lines.append(
-                f"| {scope} | {dataset} | {design} | {100 * (error <= z * alone).mean():.1f} % | "
-                f"{100 * cells.mean():.1f} % | {100 * cells.min():.0f} % | {width:.2f} |"
+                f"| {scope} | {dataset} | {design} | {len(whole)} | {shares[0]:.1f} % | "
+                f"{shares[1]:.1f} % | {100 * cells.min():.0f} % | {width:.2f} |"
             )
     return "\n".join(lines)
 
