@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -235,6 +235,12 @@ class _Run:
         self, users: Any, items: Any, train: Any, design: str | Design, **options: Any
     ) -> None:
         self._options = options
+        if isinstance(items, Mapping):
+            raise InputError(
+                "items is a mapping; several models are counted together by truerank.count, on one "
+                "machine: on Spark count each part of the users so, and add the counts up, or "
+                "count one model at a time"
+            )
         ours = Items.of(items)
         if not ours.needs_vectors and not is_rows(users):
             users = Users(frame(_rows(users, train)), distinct=True)

@@ -87,3 +87,47 @@ def test_errors_are_a_line(run: Any, models: Any, here: Path) -> None:
         assert message in found.err
         assert found.err.count("\n") == 1
     assert "--unpaired" in run("compare", "ease.csv", "fewer.csv", *DESIGN).err
+
+
+def test_paired_counts_of_a_file_and_of_parts(run: Any, here: Path) -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(3, 60, 80))
+    scores[:, :, 0] += [[1.5], [1.0], [0.5]]
+    models = {name: tr.scoring.Dense(one) for name, one in zip("ABC", scores, strict=True)}
+    design = tr.designs.Fixed(sample_size=20)
+    parts = [
+        tr.count(models, (users, 0 * users), design) for users in np.split(np.arange(60), [25])
+    ]
+    whole = parts[0] + parts[1]
+    whole.save(here / "paired.parquet")
+    for name, part in zip(("one", "two"), parts, strict=True):
+        part.save(here / f"{name}.parquet")
+    content = json.loads(run("compare", "paired.parquet", "-m", "recall@10", "--json").out)
+    (found,) = content["comparisons"]
+    want = tr.compare(whole, "recall@10")
+    assert found["verdict"] == want.verdict
+    assert "ranked among the same negatives" in found["how"]
+    assert [one["std_error"] for one in found["differences"]] == [
+        one.std_error for one in want.differences
+    ]
+    both = run("compare", "one.parquet", "two.parquet", "-m", "recall@10", "--json").out
+    assert json.loads(both) == content
+    assert tr.compare(here / "paired.parquet", "recall@10").verdict == want.verdict
+    estimated = run("estimate", "paired.parquet", "--by", "model", "-m", "recall@10")
+    assert "A" in estimated.out
+
+
+def test_paired_counts_beside_other_files(run: Any, models: Any, here: Path) -> None:
+    scores = np.random.default_rng(0).normal(size=(2, 30, 40))
+    pair = {name: tr.scoring.Dense(one) for name, one in zip("AB", scores, strict=True)}
+    users = np.arange(30)
+    tr.count(pair, (users, users), tr.designs.Fixed(sample_size=9)).save(here / "paired.parquet")
+    for arguments, said in (
+        (("compare", "paired.parquet", "ease.parquet"), "give files of one kind"),
+        (("compare", "paired.parquet", "--n-items", 40), "holds saved counts, which carry that"),
+        (("compare", "paired.parquet", "--by", "seed"), "--by is seed"),
+        (("estimate", "paired.parquet"), "paired counts of several models"),
+    ):
+        found = run(*arguments)
+        assert found.code == 2
+        assert said in found.err

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from truerank.errors import InputError
+from truerank.outcomes import _spreading
 from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.schemes import Scheme
 from truerank.rng import user_keys
@@ -156,7 +157,7 @@ def test_many_users_that_tie_with_a_whole_catalogue():
 
 
 def test_too_many_outcomes(monkeypatch):
-    monkeypatch.setattr(ties, "_MOST_OUTCOMES", 10)
+    monkeypatch.setattr(_spreading, "MOST_OUTCOMES", 10)
     with pytest.raises(InputError, match=r"over 10 outcomes; say ties='random'"):
         count([0, 0], [8, 8], "spread", n_items=[50, 51])
 

@@ -12,6 +12,7 @@ from truerank.errors import InputError
 
 if TYPE_CHECKING:
     from truerank.outcomes.counts import RankCounts
+    from truerank.outcomes.paired import PairedCounts
 
 BY_FILE = "file"
 
@@ -39,8 +40,11 @@ def read_by(files: Sequence[Path], given: RanksInput, by: str) -> dict[str, Rank
 
 def _read_file(path: Path, given: RanksInput) -> RankCounts:
     from truerank.outcomes.counts import RankCounts, is_saved
+    from truerank.outcomes.paired import is_saved_paired
 
     with _naming(path):
+        if is_saved_paired(path):
+            raise InputError("it holds paired counts of several models; say --by model")
         return RankCounts.load(path) if is_saved(path) else _from_table(path, given)
 
 
@@ -52,8 +56,14 @@ def _from_table(path: Path, given: RanksInput) -> RankCounts:
 
 def _split_file(path: Path, given: RanksInput, by: str) -> dict[str, RankCounts]:
     from truerank.outcomes.counts import RankCounts, is_saved
+    from truerank.outcomes.paired import PairedCounts, is_saved_paired
 
     with _naming(path):
+        if is_saved_paired(path):
+            if by != "model":
+                raise InputError(f"paired counts have no column {by}; --by model tells models")
+            paired = PairedCounts.load(path)
+            return {model: paired[model] for model in paired.models}
         if is_saved(path):
             raise InputError(f"saved counts have no column {by}; with --by file each is a model")
         column = (given.columns or {}).get(by, by)
@@ -63,6 +73,7 @@ def _split_file(path: Path, given: RanksInput, by: str) -> dict[str, RankCounts]
 def check_files(files: Sequence[Path], given: RanksInput) -> None:
     """Nothing counts twice, and no option is without effect."""
     from truerank.outcomes.counts import is_saved
+    from truerank.outcomes.paired import is_saved_paired
 
     seen: set[Path] = set()
     for path in files:
@@ -70,7 +81,7 @@ def check_files(files: Sequence[Path], given: RanksInput) -> None:
             raise InputError(f"{path} is given twice")
         seen.add(path.resolve())
     said = given.said()
-    if said and all(is_saved(path) for path in files):
+    if said and all(is_saved(path) or is_saved_paired(path) for path in files):
         option = "--" + next(iter(said)).replace("_", "-")
         raise InputError(f"{option} is given, but {files[0]} holds saved counts, which carry that")
 
@@ -78,10 +89,11 @@ def check_files(files: Sequence[Path], given: RanksInput) -> None:
 def _check_one_model(files: Sequence[Path], given: RanksInput) -> None:
     from truerank.outcomes import _large, tables
     from truerank.outcomes.counts import is_saved
+    from truerank.outcomes.paired import is_saved_paired
 
     models: dict[str, Path] = {}
     for path in files:
-        if not is_saved(path):
+        if not (is_saved(path) or is_saved_paired(path)):
             large = _large.find(path)
             source = tables.read(path) if large is None else large.empty
             column = (given.columns or {}).get("model") or source.find("model")
@@ -100,9 +112,14 @@ def models(
 ) -> tuple[Any, dict[str, Any]]:
     """Files by model, or the one that holds all, and the options that tables need.
 
-    A single file that tells no models apart is an error, unless a model may be ``alone``.
+    A single file that tells no models apart is an error, unless a model may be ``alone``. Files of
+    paired counts hold all models each and add up.
     """
     options = given.said()
+    if (paired := _paired(files)) is not None:
+        if by not in (None, "model"):
+            raise InputError(f"--by is {by}, but paired counts tell models apart; leave it out")
+        return paired, {}
     if by is None and len(files) > 1:
         return names(files), options
     if len(files) > 1:
@@ -116,6 +133,23 @@ def models(
         )
     by = by or "model"
     return files[0], {**options, "by": (given.columns or {}).get(by, by)}
+
+
+def _paired(files: Sequence[Path]) -> PairedCounts | None:
+    """The paired counts of files that hold such, added up; None if none does."""
+    from truerank.outcomes.paired import PairedCounts, is_saved_paired
+
+    kinds = [is_saved_paired(path) for path in files]
+    if not any(kinds):
+        return None
+    if not all(kinds):
+        other = files[kinds.index(False)]
+        raise InputError(
+            f"{files[kinds.index(True)]} holds paired counts of several models and {other} does "
+            "not; give files of one kind"
+        )
+    found = [PairedCounts.load(path) for path in files]
+    return sum(found[1:], start=found[0])
 
 
 def _tells_models(path: Path, given: RanksInput) -> bool:

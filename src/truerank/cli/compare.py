@@ -30,6 +30,7 @@ truerank compare ease.csv als.csv --n-items 3706 --sample-size 100
 truerank compare all.parquet --by model -m recall@10,ndcg@10
 truerank compare ease.parquet als.parquet knn.parquet --baseline knn
 truerank compare a.parquet b.parquet --scope population --tests
+truerank compare paired.parquet  # saved by PairedCounts, with all models
 
 For these users: would a full evaluation of the very same users say so? For the population: would \
 new users say so, too? The latter takes more. The metric is ndcg@10 unless stated.
@@ -38,7 +39,8 @@ new users say so, too? The latter takes more. The metric is ndcg@10 unless state
 DEFAULT_METRIC = "ndcg@10"
 FILES = (
     "Ranks (.csv, .tsv, .parquet, also .gz), one row per user with columns rank and, to pair "
-    "users, user_id; or counts saved by truerank. A model each, named by the file."
+    "users, user_id; or counts saved by truerank. A model each, named by the file; paired counts "
+    "(PairedCounts.save) hold all models, and several such files add up."
 )
 
 

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
-from truerank import designs
+import numpy as np
+
+from truerank import _checks, designs
 from truerank._types import Ties
 from truerank.designs import Design
 from truerank.errors import InputError
 from truerank.outcomes.counts import RankCounts
+from truerank.outcomes.paired import PairedCounts, check_several
 from truerank.progress import Progress
 from truerank.rng import check_seed
 from truerank.sampling import users
 from truerank.sampling.carry_out import carry_out
-from truerank.sampling.counting import check_whole_ranks, counts_of, table_of
+from truerank.sampling.counting import (
+    check_whole_ranks,
+    counts_of,
+    paired_counts_of,
+    table_of,
+)
+from truerank.sampling.joint import rank_together
 from truerank.scoring import ties as _ties
 from truerank.scoring.scorer import Scorer
 from truerank.scoring.task import Task, prepare
@@ -77,6 +87,7 @@ def rank(
     return table_of(scorer, asked.task, ranked, ties, seed)
 
 
+@overload
 def count(
     scorer: Scorer,
     test: Any,
@@ -86,14 +97,45 @@ def count(
     ties: Ties = "spread",
     seed: int = 0,
     keep_target: bool = False,
+    baseline: str | None = None,
     progress: Progress = None,
-) -> RankCounts:
+) -> RankCounts: ...
+
+
+@overload
+def count(
+    scorer: Mapping[str, Scorer],
+    test: Any,
+    design: str | Design = "exact",
+    *,
+    train: Any = None,
+    ties: Ties = "spread",
+    seed: int = 0,
+    keep_target: bool = False,
+    baseline: str | None = None,
+    progress: Progress = None,
+) -> PairedCounts: ...
+
+
+def count(
+    scorer: Scorer | Mapping[str, Scorer],
+    test: Any,
+    design: str | Design = "exact",
+    *,
+    train: Any = None,
+    ties: Ties = "spread",
+    seed: int = 0,
+    keep_target: bool = False,
+    baseline: str | None = None,
+    progress: Progress = None,
+) -> RankCounts | PairedCounts:
     """The ranks of all targets as counts, which is all that an estimator needs.
 
     Parameters
     ----------
-    scorer : Scorer
-        The model, as one of `truerank.scoring`.
+    scorer : Scorer, or dict of str to Scorer
+        The model, as one of `truerank.scoring`. Several models by their names are ranked among
+        the same negatives, for `truerank.compare`; their items must be in the same order.
     test : table, pair of arrays or sparse matrix
         The targets: a table with user and item columns, a pair (user_ids, item_ids) or a scipy
         sparse matrix. Several targets of a user are each ranked among the non-targets and share
@@ -113,14 +155,19 @@ def count(
         order. An id that is a number and a string that spells it are the same.
     keep_target : bool, default False
         Rank targets that are among their user's training items all the same, instead of raising.
+    baseline : str, optional
+        Of more than four models, the one whose joint counts with every other are kept, the first
+        if not given, beside those of the model whose sampled ranks look best. Of up to four models
+        all pairs are kept.
     progress : callable or bool, optional
         None shows a bar on a terminal if it takes long, False nothing; a function is called with
         (rows done, rows in all).
 
     Returns
     -------
-    RankCounts
-        Distinct outcomes with their weights.
+    RankCounts or PairedCounts
+        Distinct outcomes with their weights; of several models PairedCounts, with the numbers of
+        negatives above the target by both models of a pair, by one or by none.
 
     Examples
     --------
@@ -129,11 +176,76 @@ def count(
     >>> test = (np.arange(100), np.arange(100))
     >>> tr.count(tr.scoring.Dense(scores), test, tr.designs.Fixed(num_negatives=99))
     RankCounts(100 users; pools of 1,000 items; sample sizes 100; without replacement; 62 outcomes)
+    >>> other = scores + np.random.default_rng(1).random((100, 1000))
+    >>> models = {"A": tr.scoring.Dense(scores), "B": tr.scoring.Dense(other)}
+    >>> tr.count(models, test, tr.designs.Fixed(num_negatives=99))
+    PairedCounts(A, B; 100 users; 100 joint outcomes)
     """
     _ties.check(ties)
+    if isinstance(scorer, Mapping):
+        return _count_together(
+            scorer, test, design, train=train, ties=ties, seed=seed,
+            keep_target=keep_target, baseline=baseline, progress=progress,
+        )  # fmt: skip
+    if baseline is not None:
+        raise InputError(
+            f"baseline is {baseline!r}, but one scorer is given; it is for several models by name"
+        )
     asked = prepared(scorer, test, design, train=train, seed=seed, keep_target=keep_target)
     ranked = carry_out(scorer, asked.task, asked.design, seed=seed, ties=ties, progress=progress)
     return counts_of(asked.task, ranked, ties, seed)
+
+
+def _count_together(
+    scorers: Mapping[str, Scorer],
+    test: Any,
+    design: str | Design,
+    *,
+    train: Any,
+    ties: Ties,
+    seed: int,
+    keep_target: bool,
+    baseline: str | None,
+    progress: Progress,
+) -> PairedCounts:
+    models = {str(name): scorer for name, scorer in scorers.items()}
+    check_several(models)
+    first, *others = models
+    if baseline is not None and baseline not in models:
+        raise _checks.unknown("baseline", baseline, models)
+    asked = {
+        name: prepared(scorer, test, design, train=train, seed=seed, keep_target=keep_target)
+        for name, scorer in models.items()
+    }
+    for other in others:
+        _check_same_items(models[first], models[other], first, other)
+    found = rank_together(
+        models,
+        {name: one.task for name, one in asked.items()},
+        asked[first].design,
+        baseline=baseline or first,
+        seed=seed,
+        ties=ties,
+        progress=progress,
+    )
+    return paired_counts_of(asked[first].task, found, ties, seed)
+
+
+def _check_same_items(one: Scorer, two: Scorer, first: str, other: str) -> None:
+    """Raise unless row numbers mean the same items: negatives are drawn by row number."""
+    if one.n_items != two.n_items:
+        raise InputError(
+            f"{first} has {one.n_items:,} items and {other} {two.n_items:,}; models are ranked "
+            "among the same negatives if they have the same items in the same order"
+        )
+    rows = np.arange(one.n_items)
+    ids = [scorer.item_ids.values(rows).astype(str) for scorer in (one, two)]
+    if (ids[0] != ids[1]).any():
+        row = int(np.argmax(ids[0] != ids[1]))
+        raise InputError(
+            f"item {row} is {ids[0][row]} for {first} and {ids[1][row]} for {other}; models are "
+            "ranked among the same negatives if they have the same items in the same order"
+        )
 
 
 @dataclass(frozen=True)
@@ -156,6 +268,11 @@ def prepared(
 ) -> Prepared:
     """Check what the verbs are given, take the users that the design asks for, lay out the task."""
     chosen = designs.get(design)
+    if isinstance(scorer, Mapping):
+        raise InputError(
+            "scorer is a mapping; several models go to truerank.count, whose counts "
+            "truerank.compare takes"
+        )
     if not isinstance(scorer, Scorer):
         raise InputError(
             f"scorer is of type {type(scorer).__name__}; wrap your model in one of "

@@ -23,6 +23,67 @@ def check_several(models: Iterable[str]) -> None:
         raise InputError(f"models are {', '.join(names) or 'none'}; a comparison needs two or more")
 
 
+def distinct_pairs(
+    models: tuple[str, ...], pairs: Iterable[tuple[str, str]]
+) -> tuple[tuple[str, str], ...]:
+    """The pairs, if each is of two of the models and none comes twice."""
+    found = tuple((str(first), str(second)) for first, second in pairs)
+    for pair in found:
+        if len({*pair} & {*models}) < 2:
+            raise InputError(f"pair is {pair}; the models are {', '.join(models)}")
+    if len({frozenset(pair) for pair in found}) < len(found):
+        raise InputError(f"pairs are {found}; each pair of models is given once")
+    return found
+
+
+def check_joint(
+    models: tuple[str, ...],
+    pairs: tuple[tuple[str, str], ...],
+    joint: IntArray,
+    sample_size: IntArray,
+    sampled_rank: IntArray,
+    tied: IntArray,
+) -> None:
+    """Raise where joint counts and the outcomes of the two models cannot both be right."""
+    if joint.shape != (sampled_rank.shape[0], len(pairs), 3, 3):
+        raise InputError(
+            f"joint has shape {joint.shape}; expected ({sampled_rank.shape[0]}, {len(pairs)}, 3, 3)"
+        )
+    if (joint < 0).any() or (tied < 0).any():
+        raise InputError("joint counts are below 0; they are numbers of negatives")
+    worst = sampled_rank + tied
+    if (worst > sample_size).any():
+        row = int(np.argmax((worst > sample_size).any(axis=1)))
+        raise InputError(
+            f"at row {row} sampled_rank and tied add up to {worst[row].tolist()}, more than "
+            f"sample_size={sample_size[row].tolist()}"
+        )
+    for at, (first, second) in enumerate(pairs):
+        i, j = models.index(first), models.index(second)
+        common = np.minimum(sample_size[:, i], sample_size[:, j]) - 1
+        table = joint[:, at]
+        off = table.sum(axis=(1, 2)) != common
+        if off.any():
+            row = int(np.argmax(off))
+            raise InputError(
+                f"joint counts of {first} and {second} at row {row} are of {table[row].sum()} "
+                f"negatives; the smaller sample has {common[row]}"
+            )
+        for model, axis in ((i, 2), (j, 1)):
+            above, same, _ = table.sum(axis=axis).T
+            whole = sample_size[:, model] - 1 == common
+            off = (above >= worst[:, model]) & whole
+            off |= (above + same < sampled_rank[:, model] - 1) & whole
+            off |= above > worst[:, model] - 1
+            if off.any():
+                row = int(np.argmax(off))
+                raise InputError(
+                    f"joint counts put {above[row]} negatives above the target by "
+                    f"{models[model]} at row {row}, where sampled_rank is "
+                    f"{sampled_rank[row, model]} and tied {tied[row, model]}"
+                )
+
+
 def keys(models: Mapping[str, dict[str, Any]], found: Mapping[str, Units]) -> dict[str, IntArray]:
     """The user, or (user, item), of each unit as one number, the same in every model."""
     user = _common_codes({model: ranks["user_ids"] for model, ranks in models.items()}, "user_id")
@@ -82,8 +143,9 @@ def check_same_users(
 
 
 def check_same_design(one: Units, two: Units, first: str, other: str) -> None:
-    """Raise where the models were not ranked alike."""
-    if one.scheme != two.scheme:
+    """Raise where the models were not ranked alike; a budget cuts ladders by the model."""
+    kinds = [(s.replacement, s.adaptive) for s in (one.scheme, two.scheme)]
+    if kinds[0] != kinds[1]:
         raise InputError(
             f"scheme is {one.scheme.name} for {first} and {two.scheme.name} for {other}; {UNPAIRED}"
         )

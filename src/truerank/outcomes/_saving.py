@@ -128,7 +128,8 @@ class Saving(Columns):
         facts = tables.parquet_metadata(path).get(_FORMAT_KEY)
         if facts is None:
             raise InputError(
-                f"{path} holds no RankCounts; for a file of ranks use RankCounts.from_table"
+                f"{path} holds no RankCounts; for a file of ranks use RankCounts.from_table, for "
+                "paired counts PairedCounts.load"
             )
         version, _, rest = facts.decode(errors="replace").partition(" ")
         if version != str(FORMAT_VERSION):

@@ -1,6 +1,7 @@
 """PairedCounts: the distinct joint outcomes of several models evaluated on the same users.
 
-What comparisons need beyond RankCounts: which ranks of two models are those of one user.
+What comparisons need beyond RankCounts: which ranks of two models are those of one user and, for
+some pairs of models, which negatives were above the target by both.
 """
 
 from __future__ import annotations
@@ -14,28 +15,33 @@ import numpy as np
 from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError
 from truerank.outcomes import _ranks, tables
+from truerank.outcomes._paired_saving import PairedSaving, is_saved_paired
 from truerank.outcomes._pairing import (
     UNPAIRED,
+    check_joint,
     check_same_design,
     check_same_users,
     check_several,
+    distinct_pairs,
     in_order,
     keys,
 )
+from truerank.outcomes._spreading import MOST_OUTCOMES, spread
 from truerank.outcomes._tabular import TableOptions, split_options, table_ranks
 from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.schemes import Scheme
 
-__all__ = ["UNPAIRED", "PairedCounts", "check_several"]
+__all__ = ["UNPAIRED", "PairedCounts", "check_several", "is_saved_paired"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PairedCounts:
+class PairedCounts(PairedSaving):
     """The distinct joint outcomes of several models that ranked for the same users.
 
-    Comparisons need them to know which ranks belong to the same user. Build them with
-    :meth:`from_tables` or :meth:`from_table`; counts of other users add up with ``+``;
-    ``paired["EASE"]`` are the RankCounts of one model.
+    Comparisons need them to know which ranks belong to the same user. `truerank.count` of several
+    scorers gives them, with joint counts of negatives; :meth:`from_tables` and :meth:`from_table`
+    read them from ranks, without. Counts of other users add up with ``+``; ``paired["EASE"]`` are
+    the RankCounts of one model.
 
     Attributes
     ----------
@@ -43,14 +49,24 @@ class PairedCounts:
         Names of the models, in the order of the columns below.
     schemes : tuple of Scheme
         The sampling schemes that occur, sorted; ``scheme`` indexes them.
-    scheme : ndarray of int, shape (n_outcomes,)
-        The scheme of each outcome, the same for all models.
+    scheme : ndarray of int, shape (n_outcomes, n_models)
+        The scheme of each model's sample: adaptive samples under a budget may differ in their
+        ladders, others do not.
     n_items : ndarray of int, shape (n_outcomes,)
         Size of the pool, the target included, the same for all models.
     sample_size : ndarray of int, shape (n_outcomes, n_models)
         Candidates ranked, the target included; differs between models in adaptive samples only.
     sampled_rank : ndarray of int, shape (n_outcomes, n_models)
-        Rank of the target, 1-based.
+        Rank of the target, 1-based; the best one if ties are spread.
+    tied : ndarray of int, shape (n_outcomes, n_models)
+        Ranks beyond ``sampled_rank`` that share the weight evenly: the negatives of the target's
+        very score if ties are spread, else 0.
+    pairs : tuple of pairs of str
+        The pairs of models that joint counts are known of.
+    joint : ndarray of int, shape (n_outcomes, n_pairs, 3, 3)
+        Negatives that both models of a pair ranked, by where the first puts them, (above, tied
+        with, below) the target, and where the second does. Where adaptive samples end at different
+        sizes these are the negatives of the smaller one, with which the larger one begins.
     weight : ndarray of float, shape (n_outcomes,)
         Users with each joint outcome, above 0.
     n_users : float
@@ -82,6 +98,9 @@ class PairedCounts:
     n_items: IntArray
     sample_size: IntArray
     sampled_rank: IntArray
+    tied: IntArray
+    pairs: tuple[tuple[str, str], ...]
+    joint: IntArray
     weight: FloatArray
     n_users: float
     squared_weight: float
@@ -186,10 +205,11 @@ class PairedCounts:
             check_same_users(models, found, key, first, other)
             check_same_design(aligned[first], aligned[other], first, other)
         one = aligned[first]
+        schemes = [units.scheme for units in aligned.values()]
         return cls._build(
             tuple(models),
-            [one.scheme],
-            np.zeros(one.row.size, dtype=np.int64),
+            schemes,
+            np.broadcast_to(np.arange(len(schemes)), (one.row.size, len(schemes))),
             one.n_items,
             np.stack([units.sample_size for units in aligned.values()], axis=1),
             np.stack([units.sampled_rank for units in aligned.values()], axis=1),
@@ -211,17 +231,34 @@ class PairedCounts:
         *,
         n_users: float,
         squared_weight: float,
+        tied: IntArray | None = None,
+        pairs: tuple[tuple[str, str], ...] = (),
+        joint: IntArray | None = None,
     ) -> PairedCounts:
+        """Check joint counts, sort, add up equal outcomes, drop empty ones."""
         given = list(schemes)
-        kept = tuple(sorted(set(given)))
-        code = np.array([kept.index(one) for one in given], dtype=np.int64)[scheme]
-        (code, pool, *rest), total = _ranks.add_up(
-            [code, n_items, *sample_size.T, *sampled_rank.T], weight
-        )
-        size, rank = (np.stack(part, axis=1) for part in (rest[: len(models)], rest[len(models) :]))
-        for array in (code, pool, size, rank, total):
+        used = np.unique(scheme)
+        kept = tuple(sorted({given[code] for code in used}))
+        place = [kept.index(one) if one in kept else -1 for one in given]
+        code = np.array(place, dtype=np.int64)[scheme]
+        n_rows, n_models = sampled_rank.shape
+        if tied is None:
+            tied = np.zeros_like(sampled_rank)
+        if joint is None:
+            joint = np.zeros((n_rows, 0, 3, 3), dtype=np.int64)
+        pairs = distinct_pairs(models, pairs)
+        check_joint(models, pairs, joint, sample_size, sampled_rank, tied)
+        columns = [code, sample_size, sampled_rank, tied, joint.reshape(n_rows, 9 * len(pairs))]
+        key = [n_items, *(column for block in columns for column in block.T)]
+        (pool, *rest), total = _ranks.add_up(key, weight)
+        table = np.stack(rest, axis=1)
+        code, size, rank, ties = (table[:, i * n_models : (i + 1) * n_models] for i in range(4))
+        found = table[:, 4 * n_models :].reshape(total.size, len(pairs), 3, 3)
+        for array in (code, pool, size, rank, ties, found, total):
             array.setflags(write=False)
-        return cls(models, kept, code, pool, size, rank, total, n_users, squared_weight)
+        return cls(
+            models, kept, code, pool, size, rank, ties, pairs, found, total, n_users, squared_weight
+        )
 
     # -- looking ----------------------------------------------------------------------------
 
@@ -256,16 +293,23 @@ class PairedCounts:
         at = self._at(model)
         total = float(self.weight.sum())
         parts = []
-        for code, scheme in enumerate(self.schemes):
-            here = self.scheme == code
+        for code in np.unique(self.scheme[:, at]):
+            here = self.scheme[:, at] == code
             share = float(self.weight[here].sum()) / total
+            pool, size, rank, weight = spread(
+                self.sampled_rank[here, at] - 1,
+                self.tied[here, at],
+                self.n_items[here],
+                self.sample_size[here, at],
+                self.weight[here],
+            )
             parts.append(
                 RankCounts.from_outcomes(
-                    scheme,
-                    n_items=self.n_items[here],
-                    sample_size=self.sample_size[here, at],
-                    sampled_rank=self.sampled_rank[here, at],
-                    weight=self.weight[here],
+                    self.schemes[code],
+                    n_items=pool,
+                    sample_size=size,
+                    sampled_rank=rank,
+                    weight=weight,
                     n_users=self.n_users * share,
                     squared_weight=self.squared_weight * share,
                 )
@@ -283,7 +327,8 @@ class PairedCounts:
         Returns
         -------
         ndarray of int, shape (4, n_outcomes)
-            Rows: index of the scheme, ``n_items``, ``sample_size``, ``sampled_rank``.
+            Rows: index of the scheme, ``n_items``, ``sample_size``, ``sampled_rank`` (the best one
+            if ties are spread).
 
         Examples
         --------
@@ -294,8 +339,71 @@ class PairedCounts:
         [0, 3706, 100, 2]
         """
         at = self._at(model)
-        rows = [self.scheme, self.n_items, self.sample_size[:, at], self.sampled_rank[:, at]]
+        rows = [self.scheme[:, at], self.n_items, self.sample_size[:, at], self.sampled_rank[:, at]]
         return np.stack(rows)
+
+    def spread(self, model: str) -> tuple[IntArray, IntArray]:
+        """The outcomes of one model with spread ties written out, one column for each rank.
+
+        Parameters
+        ----------
+        model : str
+            One of ``models``.
+
+        Returns
+        -------
+        tuple of two ndarrays of int, shapes (n,) and (4, n)
+            The joint outcome that each column belongs to, in order, and the columns as in
+            :meth:`outcomes`. Columns of one joint outcome have equal shares of its weight.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"user_id": [1, 1], "model": ["A", "B"], "rank": [1, 2]})
+        >>> paired = tr.PairedCounts.from_table(table, num_negatives=99, n_items=3706)
+        >>> row, outcomes = paired.spread("B")
+        >>> row.tolist(), outcomes[3].tolist()
+        ([0], [2])
+        """
+        tied = self.tied[:, self._at(model)]
+        if int(tied.sum()) + tied.size > MOST_OUTCOMES:
+            raise InputError(
+                f"ties of {model} are so many that to share them out takes over {MOST_OUTCOMES:,} "
+                "outcomes; count with ties='random', which is right in the mean too"
+            )
+        row = np.repeat(np.arange(tied.size), tied + 1)
+        found = self.outcomes(model)[:, row]
+        found[3] += np.arange(row.size) - np.searchsorted(row, row)
+        return row, found
+
+    def joint_counts(self, first: str, second: str) -> IntArray | None:
+        """Negatives by where two models put them; None for pairs without joint counts.
+
+        Parameters
+        ----------
+        first, second : str
+            Two of ``models``.
+
+        Returns
+        -------
+        ndarray of int, shape (n_outcomes, 3, 3), or None
+            Negatives that are (above, tied with, below) the target by ``first`` and by ``second``,
+            as in ``joint``.
+
+        Examples
+        --------
+        >>> scores = np.array([[0.9, 0.5, 0.1, 0.3], [0.1, 0.2, 0.7, 0.4]])
+        >>> scorers = {"A": tr.scoring.Dense(scores), "B": tr.scoring.Dense(-scores)}
+        >>> paired = tr.count(scorers, ([0, 1], [3, 3]), tr.designs.Fixed(num_negatives=3))
+        >>> paired.joint_counts("A", "B").sum(axis=0).tolist()
+        [[0, 0, 3], [0, 0, 0], [3, 0, 0]]
+        """
+        for at, pair in enumerate(self.pairs):
+            if pair == (first, second):
+                return self.joint[:, at]
+            if pair == (second, first):
+                return self.joint[:, at].transpose(0, 2, 1)
+        return None
 
     def _at(self, model: str) -> int:
         if model not in self.models:
@@ -319,16 +427,28 @@ class PairedCounts:
                 "of the same models add up"
             )
         column = [other.models.index(model) for model in self.models]
+        # Which pairs are kept may depend on the part: the sum knows those that both do.
+        known = {frozenset(pair) for pair in other.pairs}
+        pairs = tuple(pair for pair in self.pairs if frozenset(pair) in known)
+        joint = [
+            np.stack([one.joint_counts(*pair) for pair in pairs], axis=1)  # type: ignore[misc]
+            if pairs
+            else np.zeros((one.n_outcomes, 0, 3, 3), dtype=np.int64)
+            for one in (self, other)
+        ]
         return PairedCounts._build(
             self.models,
             self.schemes + other.schemes,
-            np.concatenate([self.scheme, other.scheme + len(self.schemes)]),
+            np.concatenate([self.scheme, other.scheme[:, column] + len(self.schemes)]),
             np.concatenate([self.n_items, other.n_items]),
             np.concatenate([self.sample_size, other.sample_size[:, column]]),
             np.concatenate([self.sampled_rank, other.sampled_rank[:, column]]),
             np.concatenate([self.weight, other.weight]),
             n_users=self.n_users + other.n_users,
             squared_weight=self.squared_weight + other.squared_weight,
+            tied=np.concatenate([self.tied, other.tied[:, column]]),
+            pairs=pairs,
+            joint=np.concatenate(joint),
         )
 
     def __radd__(self, other: Any) -> PairedCounts:
@@ -338,9 +458,9 @@ class PairedCounts:
         """Same joint outcomes and weights (fractions to 1e-12)."""
         if not isinstance(other, PairedCounts):
             return NotImplemented
-        names = ("scheme", "n_items", "sample_size", "sampled_rank")
+        names = ("scheme", "n_items", "sample_size", "sampled_rank", "tied", "joint")
         return (
-            (self.models, self.schemes) == (other.models, other.schemes)
+            (self.models, self.schemes, self.pairs) == (other.models, other.schemes, other.pairs)
             and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
             and bool(np.allclose(self.weight, other.weight, rtol=1e-12, atol=0))
             and bool(np.isclose(self.n_users, other.n_users, rtol=1e-12, atol=0))

@@ -10,9 +10,11 @@ import numpy as np
 
 from truerank.errors import InputError
 from truerank.outcomes.counts import RankCounts
+from truerank.outcomes.paired import PairedCounts
 from truerank.outcomes.tables import SCHEME_KEY
 from truerank.rng import Keys
 from truerank.sampling._drawing import Ranked
+from truerank.sampling.joint import RankedTogether
 from truerank.scoring import ties as _ties
 from truerank.scoring.scorer import Scorer
 from truerank.scoring.task import Task
@@ -59,6 +61,48 @@ def counts_of(task: Task, ranked: Ranked, ties: str, seed: int) -> RankCounts:
         rows = np.flatnonzero(ranked.replicate == group)
         parts.append(of(rows, float(task.weight[rows].sum())).of_replicate(int(group)))
     return functools.reduce(operator.add, parts)
+
+
+def paired_counts_of(task: Task, found: RankedTogether, ties: str, seed: int) -> PairedCounts:
+    """The joint counts of targets ranked by several models.
+
+    Parameters
+    ----------
+    task : Task
+        The targets.
+    found : RankedTogether
+        Where each model puts them, and what pairs of models say of negatives.
+    ties : str
+        As in `counts_of`.
+    seed : int
+        Seed of random ties.
+
+    Returns
+    -------
+    PairedCounts
+        Distinct joint outcomes with their weights; those of one model are what `counts_of` gives.
+    """
+    rank, tied = [], []
+    for ranked in found.ranked.values():
+        policy, keys = _left_to_do(task, ranked, ties, seed)
+        first, extra = _ties.shared_ranks(ranked.above, ranked.tied, policy, keys)
+        rank.append(first)
+        tied.append(extra)
+    each = list(found.ranked.values())
+    return PairedCounts._build(
+        tuple(found.ranked),
+        [ranked.scheme for ranked in each],
+        np.broadcast_to(np.arange(len(each)), (task.n_rows, len(each))),
+        task.n_items,
+        np.stack([ranked.sample_size for ranked in each], axis=1),
+        np.stack(rank, axis=1),
+        task.weight,
+        n_users=float(task.n_users),
+        squared_weight=float(task.weight @ task.weight),
+        tied=np.stack(tied, axis=1),
+        pairs=found.pairs,
+        joint=found.joint,
+    )
 
 
 def table_of(scorer: Scorer, task: Task, ranked: Ranked, ties: str, seed: int) -> Any:

@@ -7,7 +7,6 @@ same (itself not counted), among `sample_size` ranked ones of which the target i
 from __future__ import annotations
 
 import functools
-import itertools
 from typing import Any, cast, get_args
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy.typing as npt
 from truerank import _checks
 from truerank._types import FloatArray, IntArray, Ties
 from truerank.errors import InputError
+from truerank.outcomes._spreading import spread
 from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.schemes import Scheme
 from truerank.rng import Keys, below, draws, mix
@@ -23,7 +23,6 @@ from truerank.rng import Keys, below, draws, mix
 POLICIES: tuple[str, ...] = get_args(Ties)
 # Keys of tie-breaks are others than those that negatives are drawn by.
 _STREAM = np.uint64(0x7469_6573_2D31_2E30)
-_MOST_OUTCOMES = 2**24  # of counts with spread ties: a gigabyte
 
 
 def check(policy: Any) -> Ties:
@@ -96,56 +95,31 @@ def counts(
         n_users=n_users,
         squared_weight=float(weight @ weight),
     )
+    first, extra = shared_ranks(above, tied, policy, keys)
     if policy in ("spread", "mid"):
-        first, extra = above, tied
-        if policy == "mid":
-            first, extra = above + tied // 2, tied % 2
-        pool, size, rank, share = _shared(first, extra, n_items, sample_size, weight)
+        pool, size, rank, share = spread(first - 1, extra, n_items, sample_size, weight)
         return make(n_items=pool, sample_size=size, sampled_rank=rank, weight=share)
-    rank = ranks(above, tied, policy, keys)
-    return make(n_items=n_items, sample_size=sample_size, sampled_rank=rank, weight=weight)
+    return make(n_items=n_items, sample_size=sample_size, sampled_rank=first, weight=weight)
 
 
-def _shared(
-    first: IntArray, extra: IntArray, n_items: IntArray, sample_size: IntArray, weight: FloatArray
-) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
-    """(n_items, sample_size, rank, weight) with weights shared by ranks first+1 .. first+extra+1.
+def shared_ranks(
+    above: IntArray, tied: IntArray, policy: str, keys: Keys | None = None
+) -> tuple[IntArray, IntArray]:
+    """The ranks that share a row's weight: the first of them, and how many there are beyond it.
 
-    Rows without ties stay as they are. The others are added up in one array of ranks for each
-    (n_items, sample_size): rows may tie with the whole catalogue, so no rows x ranks.
+    Parameters
+    ----------
+    above, tied, policy, keys
+        As in `ranks`, and ``"spread"`` too.
+
+    Returns
+    -------
+    tuple of two ndarrays of int, shape (n_rows,)
+        The first rank, 1-based, and the number of ranks behind it with the same share.
     """
-    plain = extra == 0
-    parts = [(n_items[plain], sample_size[plain], first[plain] + 1, weight[plain])]
-    rows = np.flatnonzero(~plain)
-    cases = np.stack([column[rows] for column in (n_items, sample_size, first, extra)])
-    order = np.lexsort(cases[::-1])
-    cases = cases[:, order]
-    starts = _starts(cases)
-    cases = cases[:, starts]
-    total = np.add.reduceat(weight[rows][order], starts) if starts.size else np.empty(0)
-    share = total / (cases[3] + 1)
-    designs = _starts(cases[:2])
-    n_outcomes = 0
-    for begin, end in itertools.pairwise([*designs.tolist(), starts.size]):
-        pool, size = cases[:2, begin]
-        by_rank = np.zeros(size)
-        for above, tied, part in zip(*cases[2:, begin:end].tolist(), share[begin:end], strict=True):
-            by_rank[above : above + tied + 1] += part
-        rank = np.flatnonzero(by_rank)
-        parts.append((np.full(rank.size, pool), np.full(rank.size, size), rank + 1, by_rank[rank]))
-        n_outcomes += rank.size
-        if n_outcomes > _MOST_OUTCOMES:
-            raise InputError(
-                f"ties are so many that to share them out takes over {_MOST_OUTCOMES:,} outcomes; "
-                "say ties='random', which is right in the mean too"
-            )
-    pools, sizes, ranks, weights = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return pools, sizes, ranks, weights
-
-
-def _starts(columns: npt.NDArray[Any]) -> IntArray:
-    """Where a new combination of values begins, in sorted columns (n_columns, n)."""
-    if not columns.shape[1]:
-        return np.empty(0, dtype=np.int64)
-    changed = (columns[:, 1:] != columns[:, :-1]).any(axis=0)
-    return np.concatenate([[0], np.flatnonzero(changed) + 1])
+    policy = check(policy)
+    if policy == "spread":
+        return above + 1, tied
+    if policy == "mid":
+        return above + tied // 2 + 1, tied % 2
+    return ranks(above, tied, policy, keys), np.zeros_like(tied)

@@ -107,7 +107,7 @@ def test_covariance_by_gains_and_by_resampled_users_agree():
     metric, estimator = tr.Metric("recall", 20), tr.estimators.BV()
     options = {"metrics": [metric], "support": "auto", "plug_in": "plain"}
     fits = {model: estimator.fit(paired[model], **options) for model in "AB"}
-    fast = _covariance._by_gains("AB", paired, fits, estimator, metric, "auto")
+    (fast,) = _covariance.total_covariances("AB", paired, fits, estimator, [metric], "auto", 0)
     slow = _covariance._by_resampling("AB", paired, estimator, metric, "auto", seed=0)
     np.testing.assert_allclose(fast, slow, rtol=0.25)  # 200 resamples
 

@@ -13,7 +13,12 @@ from truerank import _checks
 from truerank.errors import InputError
 from truerank.outcomes import tables
 from truerank.outcomes.counts import RankCounts, is_saved
-from truerank.outcomes.paired import UNPAIRED, PairedCounts, check_several
+from truerank.outcomes.paired import (
+    UNPAIRED,
+    PairedCounts,
+    check_several,
+    is_saved_paired,
+)
 
 # Of tables.
 OPTIONS = (
@@ -43,6 +48,9 @@ def read(models: Any, *, unpaired: bool, options: dict[str, Any], alone: bool = 
     for name in options:
         if name not in OPTIONS:
             raise _checks.unknown("option", name, OPTIONS)
+    if isinstance(models, (str, os.PathLike)) and is_saved_paired(models):
+        models = PairedCounts.load(models)
+        options = {name: value for name, value in options.items() if name != "by"}
     if isinstance(models, PairedCounts):
         _no_options(options)
         return _of_paired(models, unpaired)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
 from truerank._types import FloatArray, SupportName
 from truerank.estimators import Estimator, Fit
 from truerank.estimators.support import Support
-from truerank.inference.intervals.error_law import ErrorLaw, outcome_gains
+from truerank.inference.intervals.error_law import outcome_gains
 from truerank.inference.intervals.redraw import distinct
 from truerank.metrics import Metric
-from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.paired import PairedCounts
 
 _RESAMPLES = 200  # of users, for estimators without gains
@@ -22,14 +22,15 @@ _NOTHING = 1e-18  # a variance of gains of order 1 that rounding errors leave
 
 @dataclass(frozen=True)
 class Scatter:
-    """Covariance of the models' errors for the scope, (n_models, n_models), and what else to show.
+    """Covariances of the models' errors for the scope, each of shape (n_models, n_models).
 
-    ``blur`` (n_models,) is the part of the errors that no redraw shows; ``total`` the covariance
-    over users and negatives both, None if unpaired.
+    ``covariance`` is that of what redraws show: negatives and, for the population, users.
+    ``hidden`` is that of what they do not show. ``total`` is the covariance over users and
+    negatives both, None if unpaired.
     """
 
     covariance: FloatArray
-    blur: FloatArray
+    hidden: FloatArray
     total: FloatArray | None
 
     @property
@@ -38,9 +39,12 @@ class Scatter:
         return self.total is not None
 
     def of_difference(self, i: int, j: int) -> float:
-        """Variance of the difference of models i and j."""
-        c = self.covariance
-        return max(float(c[i, i] + c[j, j] - 2.0 * c[i, j]), 0.0)
+        """Variance of the difference of models i and j, as far as redraws show it."""
+        return _of_difference(self.covariance, i, j)
+
+    def hidden_of_difference(self, i: int, j: int) -> float:
+        """The part of that variance which redraws do not show."""
+        return _of_difference(self.hidden, i, j)
 
     def reduction(self, i: int, j: int) -> float | None:
         """The share of that variance that pairing takes away."""
@@ -57,8 +61,7 @@ class Scatter:
 
     def best(self, values: Sequence[float], n_draws: int, seed: int) -> FloatArray:
         """The chance of each model to be the best, (n_models,)."""
-        spread = self.covariance + np.diag(self.blur**2)
-        level, axes = np.linalg.eigh(spread)
+        level, axes = np.linalg.eigh(self.covariance + self.hidden)
         root = axes * np.sqrt(np.maximum(level, 0.0))
         noise = np.random.default_rng(seed).standard_normal((n_draws, len(values)))
         drawn = np.asarray(values) + noise @ root.T
@@ -66,38 +69,97 @@ class Scatter:
         return np.asarray((first / first.sum(axis=1, keepdims=True)).mean(axis=0))
 
 
+def _of_difference(covariance: FloatArray, i: int, j: int) -> float:
+    return max(float(covariance[i, i] + covariance[j, j] - 2.0 * covariance[i, j]), 0.0)
+
+
+@dataclass(frozen=True)
+class Errors:
+    """What is known of one model's error on one metric, in units of the metric per user.
+
+    Attributes
+    ----------
+    negatives, users, blur : float
+        Standard deviations as in `ErrorLaw`.
+    law_open : float
+        Variance of what the posterior leaves open of the population's metric; 0 without one.
+    """
+
+    negatives: float
+    users: float
+    blur: float
+    law_open: float
+
+
 def scatter(
-    models: Mapping[str, tuple[RankCounts, ErrorLaw, float]],
-    paired: PairedCounts | None,
+    models: Mapping[str, Errors],
+    total: FloatArray | None,
+    known: Mapping[tuple[str, str], tuple[float, float]],
+    drawn: float,
+) -> Scatter:
+    """The scatter of ``models``: name -> what is known of its error.
+
+    Parameters
+    ----------
+    models : dict of str to Errors
+        The models.
+    total : array or None
+        Covariance of the estimates over users and negatives, (n_models, n_models); None if
+        unpaired.
+    known : dict
+        Pair of models -> correlations of what negatives cause, and of what is hidden, for pairs
+        with joint counts.
+    drawn : float
+        The share of the users' own variance that counts: 0 for these users, 1 for an endless
+        population.
+    """
+    negatives, users, blur, law_open = np.array(
+        [[one.negatives, one.users, one.blur, one.law_open] for one in models.values()]
+    ).T
+    if total is None:
+        within, everyone = np.diag(negatives**2), np.diag(negatives**2 + users**2)
+    else:
+        within, everyone = _within(total, negatives**2), total
+    hidden = np.diag(blur**2)
+    for i, j in combinations(range(len(models)), 2):
+        names = list(models)
+        found = known.get((names[i], names[j])) or known.get((names[j], names[i]))
+        if found is not None:
+            within[i, j] = within[j, i] = found[0] * negatives[i] * negatives[j]
+            hidden[i, j] = hidden[j, i] = found[1] * blur[i] * blur[j]
+    # What the estimates do not see of these users' ranks is part of how users vary: for the
+    # population it is in the variance of gains. Left is what the posterior has beyond that.
+    beyond = np.diag(np.maximum(law_open - np.diag(everyone), 0.0))
+    return Scatter(
+        (1.0 - drawn) * within + drawn * everyone, (1.0 - drawn) * hidden + drawn * beyond, total
+    )
+
+
+def total_covariances(
+    models: Sequence[str],
+    paired: PairedCounts,
     fits: Mapping[str, Fit],
     estimator: Estimator,
-    metric: Metric,
+    metrics: Sequence[Metric],
     support: SupportName | Support,
-    drawn: float,
     seed: int,
-) -> Scatter:
-    """The scatter of ``models``: name -> counts, law of the error, weight per user.
-
-    ``drawn`` is the share of the users' own variance that counts: 0 for these users, 1 for an
-    endless population.
-    """
-    per_user = np.array([scale for _, _, scale in models.values()])
-    laws = [law for _, law, _ in models.values()]
-    negatives = np.array([law.negatives[0] for law in laws]) * per_user
-    users = np.array([law.users[0] for law in laws]) * per_user
-    blur = np.array([law.blur[0] for law in laws]) * per_user
-    if paired is None:
-        return Scatter(np.diag(negatives**2 + drawn * users**2), blur, None)
-    total = _by_gains(list(models), paired, fits, estimator, metric, support)
-    if total is None:
-        total = _by_resampling(list(models), paired, estimator, metric, support, seed)
-    total = total * np.outer(per_user, per_user)
-    within = _within(total, negatives**2)
-    return Scatter((1.0 - drawn) * within + drawn * total, blur, total)
+) -> FloatArray:
+    """Covariance of mean gains over users and negatives, (n_metrics, n_models, n_models)."""
+    columns = [gains_of(paired, m, fits[m], estimator, metrics, support) for m in models]
+    gains = [gain for gain in columns if gain is not None]
+    if len(gains) < len(models):  # the estimates are no such means
+        return np.stack(
+            [_by_resampling(models, paired, estimator, one, support, seed) for one in metrics]
+        )
+    gain = np.stack(gains, axis=2)  # (n_outcomes, n_metrics, n_models)
+    weight = paired.weight / paired.weight.sum()
+    off = gain - np.tensordot(weight, gain, axes=1)
+    found = np.einsum("okm,okn,o->kmn", off, off, weight, optimize=True)
+    return np.asarray(found / (paired.effective_users - 1.0))
 
 
 def _within(total: FloatArray, negatives: FloatArray) -> FloatArray:
-    """The covariance that negatives cause, as far as it is sure.
+    """The covariance that negatives cause, as far as it is sure without joint counts.
 
     Cov(g, h) is that of E[g | R] and E[h | R] over users plus the mean of Cov(g, h | R), the one
     sought. The first is at most the root of the product of their variances; what is measured
@@ -110,26 +172,25 @@ def _within(total: FloatArray, negatives: FloatArray) -> FloatArray:
     return within
 
 
-def _by_gains(
-    models: Sequence[str],
+def gains_of(
     paired: PairedCounts,
-    fits: Mapping[str, Fit],
+    model: str,
+    fit: Fit,
     estimator: Estimator,
-    metric: Metric,
+    metrics: Sequence[Metric],
     support: SupportName | Support,
 ) -> FloatArray | None:
-    """Covariance of mean gains over users; None for estimators that are no such mean."""
-    columns = []
-    for model in models:
-        outcomes, row = distinct(paired.schemes, paired.outcomes(model))
-        gains = outcome_gains(outcomes, fits[model], estimator, [metric], support)
-        if gains is None:
-            return None
-        columns.append(gains[row, 0])
-    gain = np.stack(columns, axis=1)
-    weight = paired.weight / paired.weight.sum()
-    off = gain - weight @ gain
-    return np.asarray(off.T @ (weight[:, None] * off)) / (paired.effective_users - 1.0)
+    """The gains of a model in each joint outcome, the mean of its tied ranks' each.
+
+    Shape (n_outcomes, n_metrics); None for estimators that are no mean of gains.
+    """
+    whose, found = paired.spread(model)
+    outcomes, row = distinct(paired.schemes, found)
+    gains = outcome_gains(outcomes, fit, estimator, metrics, support)
+    if gains is None:
+        return None
+    total = [np.bincount(whose, gain[row], minlength=paired.n_outcomes) for gain in gains.T]
+    return np.stack(total, axis=1) / np.bincount(whose, minlength=paired.n_outcomes)[:, None]
 
 
 def _by_resampling(
@@ -144,12 +205,17 @@ def _by_resampling(
     rng = np.random.default_rng([seed, 1])
     n_users = max(2, round(paired.effective_users))
     share = paired.weight / paired.weight.sum()
-    known = {model: distinct(paired.schemes, paired.outcomes(model)) for model in models}
-    weight = {m: np.empty((_RESAMPLES, outcomes.n_outcomes)) for m, (outcomes, _) in known.items()}
+    known = {}
+    for model in models:
+        whose, found = paired.spread(model)
+        part = 1.0 / np.bincount(whose)[whose]  # of tied ranks
+        known[model] = (*distinct(paired.schemes, found), whose, part)
+    weight = {m: np.empty((_RESAMPLES, outcomes.n_outcomes)) for m, (outcomes, *_) in known.items()}
     for at in range(_RESAMPLES):
         drawn = rng.multinomial(n_users, share)
-        for model, (outcomes, row) in known.items():
-            weight[model][at] = np.bincount(row, drawn, minlength=outcomes.n_outcomes)
+        for model, (outcomes, row, whose, part) in known.items():
+            each = part * drawn[whose]
+            weight[model][at] = np.bincount(row, each, minlength=outcomes.n_outcomes)
     values = [
         estimator.refit(
             known[model][0], weight[model], metrics=[metric], support=support, plug_in="plain"

@@ -16,7 +16,14 @@ from truerank.errors import InputError
 from truerank.estimators import Estimator, Fit, Naive
 from truerank.estimators.support import Support
 from truerank.inference.comparing import _compared, user_sampling
-from truerank.inference.comparing._covariance import Scatter, scatter
+from truerank.inference.comparing._covariance import (
+    Errors,
+    Scatter,
+    gains_of,
+    scatter,
+    total_covariances,
+)
+from truerank.inference.comparing._joint_law import Together, together
 from truerank.inference.comparing.comparison import Comparison, Difference, Standing
 from truerank.inference.comparing.user_sampling import HypothesisTest, Sample
 from truerank.inference.intervals.error_law import ErrorLaw, outcome_gains
@@ -30,7 +37,6 @@ from truerank.inference.intervals.interval import (
     is_resolved,
     normal_quantile,
 )
-from truerank.inference.intervals.redraw import distinct
 from truerank.metrics import Metric, MetricLike
 from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.paired import PairedCounts
@@ -43,7 +49,8 @@ _WORLDS = 20_000  # draws that tell who is best
 class _Model:
     """A model's counts, fit and law of the error of one metric, in units of it per user.
 
-    ``gains`` are those of each pooled outcome, None for estimators that have none.
+    ``gains`` are those of each pooled outcome, None for estimators that have none. ``law_open`` is
+    the variance that the posterior leaves open of the population's metric.
     """
 
     name: str
@@ -54,6 +61,18 @@ class _Model:
     per_user: float
     value: float
     naive: float
+    law_open: float
+
+    @property
+    def errors(self) -> Errors:
+        """What is known of the error, in units of the metric per user."""
+        scale, law = self.per_user, self.law
+        return Errors(
+            float(law.negatives[0]) * scale,
+            float(law.users[0]) * scale,
+            float(law.blur[0]) * scale,
+            self.law_open * scale**2,
+        )
 
 
 def compare(
@@ -74,15 +93,16 @@ def compare(
     """Compare models on a global metric, from sampled or exact ranks.
 
     Paired and on the same negatives is the protocol to prefer: what two models have in common
-    cancels. ``reduction`` of a difference shows how much of the variance that takes away.
+    cancels. `truerank.count` of several scorers gives counts with all that this takes;
+    ``reduction`` of a difference shows how much of the variance it takes away.
 
     Parameters
     ----------
     models : dict, PairedCounts, table or file
         Name -> the ranks of each: RankCounts or what `truerank.evaluate` gives (unpaired: they do
         not say which rank is whose), or tables or files with ``user_id`` and ``rank`` as in
-        `RankCounts.from_table` (paired by user). Or :class:`~truerank.PairedCounts`, or one table
-        or file with a column ``model``.
+        `RankCounts.from_table` (paired by user). Or :class:`~truerank.PairedCounts` or a file of
+        them, or one table or file with a column ``model``.
     metric : str or Metric, default "ndcg@10"
         One metric.
     estimator : str or Estimator, default "smooth"
@@ -96,11 +116,11 @@ def compare(
 
         Paired, the variance of a difference for the population is that of the difference of the
         two models' gains over users, divided by their number. For these users only what the
-        negatives add to it counts. Ranks alone do not tell how much of the gains' covariance comes
-        from shared negatives: taken as such is what users' global ranks could not cause even if
-        fully correlated. So the interval is never too narrow, but too wide if negatives were
-        shared and models are alike in part. Bias and what estimators assume are not taken to
-        cancel, except for bias that is alike.
+        negatives add to it counts. With the joint counts of `truerank.count` of several scorers
+        it is measured. Ranks alone do not tell how much of the gains' covariance comes from shared
+        negatives: taken as such is what users' global ranks could not cause even if fully
+        correlated, so that the interval is too wide if negatives were shared and models are alike
+        in part.
     population_size : float, optional
         The number of all users, where it is known.
     baseline : str, optional
@@ -216,7 +236,7 @@ def compare_all(
     everyone = check_population_size(population_size, most)
     if everyone is not None:
         drawn *= 1.0 - most / everyone
-    by_model = []
+    by_model, fits = [], {}
     for name, counts in data.counts.items():
         if counts.effective_users < 2.0:
             raise InputError(
@@ -226,24 +246,33 @@ def compare_all(
         known = (fitted or {}).get(name)
         if known is None:
             known = Fitted.of(counts, chosen, wanted, support=support, seed=seed, progress=progress)
+        fits[name] = known
         by_model.append(_on_each(name, counts, known, chosen, wanted, support))
     exact = all(bool(counts.is_exact.all()) for counts in data.counts.values())
+    joint: dict[tuple[str, str], Together] = {}
+    totals = None
+    if data.paired is not None:
+        scale = np.array([one[0].per_user for one in by_model])
+        own = {name: one.fit for name, one in fits.items()}
+        totals = total_covariances(list(own), data.paired, own, chosen, wanted, support, seed)
+        totals = totals * np.outer(scale, scale)
+        if drawn < 1.0 and not exact:
+            joint = _together(data.paired, fits, chosen, wanted, support, baseline, seed)
+    first = [one[0] for one in by_model]
+    common = _common_gains(first, data.paired, chosen, wanted, support)
     found = []
-    for metric, models_on_it in zip(wanted, zip(*by_model, strict=True), strict=True):
-        ordered = sorted(models_on_it, key=lambda model: -model.value)
+    for at, metric in enumerate(wanted):
+        order = sorted(range(len(by_model)), key=lambda i: -by_model[i][at].value)
+        ordered = [by_model[i][at] for i in order]
         spread = scatter(
-            {model.name: (model.counts, model.law, model.per_user) for model in ordered},
-            data.paired,
-            {model.name: model.fit for model in ordered},
-            chosen,
-            metric,
-            support,
+            {model.name: model.errors for model in ordered},
+            None if totals is None else totals[at][np.ix_(order, order)],
+            {pair: (float(one.negatives[at]), float(one.ranks[at])) for pair, one in joint.items()},
             drawn,
-            seed,
         )
         differences = _differences(ordered, spread, z, baseline)
-        tests = _tests(ordered, data.paired, chosen, metric, support)
-        adjusted = _adjusted(differences, tests)
+        here = {name: gains[:, at] for name, gains in common.items()}
+        adjusted = _adjusted(differences, _tests(ordered, data.paired, here, metric))
         found.append(
             Comparison(
                 metric.key,
@@ -261,6 +290,38 @@ def compare_all(
     return tuple(found)
 
 
+def _together(
+    paired: PairedCounts,
+    fits: Mapping[str, Fitted],
+    estimator: Estimator,
+    metrics: Sequence[Metric],
+    support: SupportName | Support,
+    baseline: str | None,
+    seed: int,
+) -> dict[tuple[str, str], Together]:
+    """How errors go together in each pair that is compared and that joint counts are known of."""
+    found = {}
+    for pair in paired.pairs:
+        if baseline is not None and baseline not in pair:
+            continue
+        own = [fits[name] for name in pair]
+        laws = [one.reference.distribution for one in own]
+        assert all(law is not None for law in laws)
+        known = together(
+            paired,
+            pair,
+            [one.fit for one in own],
+            [law for law in laws if law is not None],
+            estimator,
+            metrics,
+            support,
+            seed,
+        )
+        if known is not None:
+            found[pair] = known
+    return found
+
+
 def _on_each(
     name: str,
     counts: RankCounts,
@@ -273,6 +334,9 @@ def _on_each(
     gains = outcome_gains(counts.pooled(), fitted.fit, estimator, metrics, support)
     # Weights may sum to more than one per user (several targets): metrics are per user.
     per_user = counts.total_weight / counts.n_users
+    law_open = np.zeros(len(metrics))
+    if fitted.fit.posterior is not None:
+        law_open = np.diag(fitted.fit.posterior.covariance(metrics, scope="population"))
     plain = Naive().fit(counts.pooled(), metrics=metrics, support=support, plug_in="plain").values
     return [
         _Model(
@@ -284,6 +348,7 @@ def _on_each(
             per_user,
             fitted.fit.values[metric.key] * per_user,
             plain[metric.key] * per_user,
+            float(law_open[at]),
         )
         for at, metric in enumerate(metrics)
     ]
@@ -297,7 +362,9 @@ def _differences(
     for (i, one), (j, two) in combinations(enumerate(models), 2):
         if baseline is not None and baseline not in (one.name, two.name):
             continue
-        interval = _interval_of_difference(one, two, spread.of_difference(i, j), z)
+        interval = _interval_of_difference(
+            one, two, spread.of_difference(i, j), spread.hidden_of_difference(i, j), z
+        )
         distance = _distance(interval, z)
         found.append(
             Difference(
@@ -320,17 +387,19 @@ def _differences(
     return found
 
 
-def _interval_of_difference(one: _Model, two: _Model, variance: float, z: float) -> Interval:
-    value, shown = one.value - two.value, float(np.sqrt(variance))
-    bias = float(one.law.bias[0] * one.per_user - two.law.bias[0] * two.per_user)
-    blur = float(np.hypot(one.law.blur[0] * one.per_user, two.law.blur[0] * two.per_user))
+def _interval_of_difference(
+    one: _Model, two: _Model, shown: float, hidden: float, z: float
+) -> Interval:
+    """By the variances of what redraws show of the difference, and of what they do not."""
+    value = one.value - two.value
     size = max(abs(one.value), abs(two.value))
-    std_error = float(np.hypot(shown, blur))
+    bias = float(one.law.bias[0] * one.per_user - two.law.bias[0] * two.per_user)
+    std_error = float(np.sqrt(shown + hidden))
     low, high = value - z * std_error, value + z * std_error
     if abs(bias) > 1e-9 * size:
         low, high = min(low, low - bias), max(high, high - bias)
+    assumed = float(np.hypot(bias, np.sqrt(hidden)))
     total = float(np.hypot(bias, std_error))
-    assumed = float(np.hypot(bias, blur))
     return Interval(
         low, high, std_error, total, is_resolved((high - low) / 2.0, assumed, total, size)
     )
@@ -366,9 +435,8 @@ def _adjusted(
 def _tests(
     models: Sequence[_Model],
     paired: PairedCounts | None,
-    estimator: Estimator,
+    common: Mapping[str, FloatArray],
     metric: Metric,
-    support: SupportName | Support,
 ) -> dict[tuple[str, str], tuple[HypothesisTest, ...]]:
     """The tests of LJ24 section 7.2 for each pair, on gains per user."""
     samples = []
@@ -386,7 +454,6 @@ def _tests(
     if paired is None:
         return found
     weight = paired.weight * (paired.effective_users / paired.weight.sum())
-    common = _common_gains(models, paired, estimator, metric, support)
     for one, two in found:
         off = np.round(common[one] - common[two], 9)  # rounding errors would break ties
         found[one, two] += (
@@ -398,21 +465,25 @@ def _tests(
 
 def _common_gains(
     models: Sequence[_Model],
-    paired: PairedCounts,
+    paired: PairedCounts | None,
     estimator: Estimator,
-    metric: Metric,
+    metrics: Sequence[Metric],
     support: SupportName | Support,
-) -> dict[str, Any]:
-    """Gains in each joint outcome by one fit of all models: equal models are exchangeable then."""
+) -> dict[str, FloatArray]:
+    """Gains in each joint outcome by one fit of all models: equal models are exchangeable then.
+
+    Model -> shape (n_outcomes, n_metrics); empty if unpaired, or for estimators without gains.
+    """
+    if paired is None or any(model.gains is None for model in models):
+        return {}
     counts = [model.counts for model in models]
     together = sum(counts[1:], counts[0]).pooled()
-    fit = estimator.fit(together, metrics=[metric], support=support, plug_in="plain")
+    fit = estimator.fit(together, metrics=metrics, support=support, plug_in="plain")
     found = {}
     for model in models:
-        outcomes, row = distinct(paired.schemes, paired.outcomes(model.name))
-        gains = outcome_gains(outcomes, fit, estimator, [metric], support)
+        gains = gains_of(paired, model.name, fit, estimator, metrics, support)
         assert gains is not None
-        found[model.name] = gains[row, 0] * model.per_user
+        found[model.name] = gains * model.per_user
     return found
 
 
@@ -456,10 +527,13 @@ def _how(data: _compared.Compared, differences: Sequence[Difference]) -> str:
     cuts = [one.reduction for one in differences if one.reduction is not None]
     if not cuts:
         return f"{said}."
-    if not any(cuts):
+    if data.paired.pairs:
+        said += ", ranked among the same negatives"
+    elif not any(cuts):
         return (
             f"{said}. For these users that does not narrow the intervals: ranks do not tell how "
-            "much of what models have in common comes from shared negatives."
+            "much of what models have in common comes from shared negatives. Joint counts do: "
+            "truerank.count of all models together."
         )
     low, high = (round(100 * share) for share in (min(cuts), max(cuts)))
     share = f"{low} %" if low == high else f"{low} to {high} %"
