@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from truerank.outcomes.counts import RankCounts
 
 SCOPES = ("these-users", "population")
+INTERVALS = ("total", "sampling")
 METRICS = "Metrics with their cut-offs, as in recall@1,5,10: {metrics} (hr, mrr, ...). Repeatable."
 SCOPE = (
     "Whom the answer is for: the users evaluated (these-users, the default), or all users that "
@@ -46,6 +47,12 @@ class Answers:
         "SHARE",
     )
     scope: str | None = option(None, SCOPE, known=SCOPES)
+    interval: str | None = option(
+        None,
+        "What intervals are about: all that is known of the error (total, the default), or the "
+        "scatter of drawn negatives and users alone.",
+        known=INTERVALS,
+    )
     plan: bool = option(
         False,
         "Also simulate which samples would settle the metrics that this one does not; takes a "
@@ -74,8 +81,9 @@ class Answers:
         return {estimators.describe(one): one for one in distinct}
 
     def intervals(self) -> dict[str, Any]:
-        """--confidence and --scope as arguments of estimate."""
-        return {"confidence": self.confidence or None, **said(scope=self.scope)}
+        """--confidence, --scope and --interval as arguments of estimate."""
+        asked = said(scope=self.scope, interval=self.interval)
+        return {"confidence": self.confidence or None, **asked}
 
     def run(self, counts: Mapping[str, RankCounts], **options: Any) -> list[Run]:
         """Every model's metrics by every estimator, with intervals and verdicts."""

@@ -50,8 +50,11 @@ def plan(
         "FILE|A",
     ),
     scope: str | None = option(None, SCOPE, known=SCOPES),
-    comparison: bool = option(
-        False, "Plan for the difference of two such models: --error is that of the difference."
+    models: int = option(
+        1,
+        "Models to be compared: from two on, --error is that of a difference, corrected for all "
+        "pairs.",
+        "N",
     ),
     samples: Samples,
     output: Output,
@@ -67,7 +70,7 @@ def plan(
         error,
         like=supposed,
         confidence=confidence,
-        comparison=comparison,
+        models=models,
         **said(scope=scope),
     )
     output.write(content=found.to_dict, rows=found.rows, draw=lambda console: _draw(console, found))

@@ -29,7 +29,7 @@ CAUTION = (
     "The sample is too small to settle this; the answer depends mostly on assumptions. Use more "
     "negatives, or adaptive sampling."
 )
-LEGEND = f"{MARK} {NOT_RESOLVED}: the answer depends mostly on assumptions"
+LEGEND = f"{MARK} {NOT_RESOLVED}: the sample is too small to settle it"
 
 OUT_OF_RANGE_MARK = "!"  # behind a number that the metric cannot be
 OUT_OF_RANGE = f"{OUT_OF_RANGE_MARK} outside the range of the metric, where estimators may stray"
@@ -127,7 +127,12 @@ def not_resolved(
     """
     several = len(estimates) > 1
     (first, *_) = estimates
-    answer = "answers depend" if several else f"answer, {_interval(first)}, depends"
+    if any(map(_mostly_assumed, estimates)):
+        answer = "answers depend" if several else f"answer, {_interval(first)}, depends"
+        why = f"the {answer} mostly on assumptions"
+    else:
+        answer = "intervals reach" if several else f"interval, {_interval(first)}, reaches"
+        why = f"the {answer} further than half of the value"
     what = (
         f"{listed([one.metric for one in estimates])} {'are' if several else 'is'} {NOT_RESOLVED}"
     )
@@ -136,9 +141,17 @@ def not_resolved(
     naive = listed([f"{one.naive:.4f}" for one in estimates])
     return (
         f"{what}: {negatives} negatives out of {pools} items are too few to settle "
-        f"{'them' if several else 'it'}, and the {answer} mostly on assumptions. The sampled ranks "
-        f"as they are would say {naive}. {_next(counts, list(known), error, other)}"
+        f"{'them' if several else 'it'}, and {why}. The sampled ranks as they are would say "
+        f"{naive}. {_next(counts, list(known), error, other)}"
     )
+
+
+def _mostly_assumed(one: Estimate) -> bool:
+    """Whether more than half of the squared error rests on assumptions."""
+    part, total = one.error_budget, one.total_error
+    if part is None or total is None:
+        return False
+    return part["law"] ** 2 + part["bias"] ** 2 + part["misfit"] ** 2 / 2.0 > 0.5 * total**2
 
 
 def _next(counts: RankCounts, known: Sequence[Settled], error: float, other: str | None) -> str:

@@ -93,14 +93,14 @@ def test_users_only_by_the_formulas_of_lj24():
     uniform = {"n_items": 100, "metric": "recall@50", "like": 1.0, "designs": "exact"}
     error = 0.06 / 1.959964  # an interval of +- 3 % of 1, the metric being 1/2
     plan = tr.plan(n_users=20_000, error=error, **uniform)
-    assert plan.half_width(error) == pytest.approx(0.06)
+    assert plan.half_width(error) == pytest.approx(0.06 * 2.085963 / 1.959964)
     assert plan.value == pytest.approx(0.5)
     assert plan.get("users").n_users == 1014  # 1013.02, rounded up
     assert plan.get("users").error == pytest.approx(error, rel=1e-3)
     assert plan.get("users").design == Exact(users=1014)
     # Hoeffding: log(2 / 0.05) / (2 * 0.03^2) = 2049.37 of endlessly many.
     assert plan.get("users (Hoeffding)").n_users == int(np.ceil(2049.3775 / (1 + 2049.3775 / 2e4)))
-    two = tr.plan(n_users=20_000, error=error, comparison=True, **uniform)  # eq. 52: twice as many
+    two = tr.plan(n_users=20_000, error=error, models=2, **uniform)  # eq. 52: twice as many
     assert two.get("users").n_users == int(np.ceil(2134.14 / (1 + 2134.14 / 2e4)))
     endless = tr.plan(n_users=20_000, error=error, scope="population", **uniform)
     assert endless.get("users").n_users == 1068
@@ -112,8 +112,13 @@ def test_errors_and_costs_move_together():
     assert loose.pairs_per_user < tight.pairs_per_user
     (sure,) = tr.plan(error=0.1, confidence=0.5, **ask)  # only what is shown beside the error
     assert sure == loose
-    (pair,) = tr.plan(error=0.1 * np.sqrt(2), comparison=True, **ask)
+    (pair,) = tr.plan(error=0.1 * np.sqrt(2), models=2, **ask)
     assert pair.design == loose.design
+    # Of five models there are ten pairs: 2.807 standard errors instead of 1.960.
+    (five,) = tr.plan(error=0.1 * np.sqrt(2) * 2.807034 / 1.959964, models=5, **ask)
+    assert five.design == loose.design
+    with pytest.raises(InputError, match="models is 0"):
+        tr.plan(models=0, **ask)
 
 
 def test_an_error_that_no_sample_reaches_takes_an_exact_evaluation():

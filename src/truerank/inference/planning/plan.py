@@ -49,7 +49,7 @@ def plan(
     estimator: str | Estimator = "smooth",
     confidence: float = 0.95,
     scope: Scope = "these-users",
-    comparison: bool = False,
+    models: int = 1,
     seed: int = 0,
     progress: Progress = None,
 ) -> Plan:
@@ -79,9 +79,12 @@ def plan(
     scope : {"these-users", "population"}
         Whose metric: that of an exact evaluation of the ``n_users``, or that of all users they are
         a sample of; then even an exact evaluation errs.
-    comparison : bool, default False
-        Plan for the difference of two models such as this, each evaluated by itself: its error is
-        sqrt(2) that of one (as in LJ24 eq. 52), the cost that of each.
+    models : int, default 1
+        Models to be compared. From two on the plan is for their differences, each model evaluated
+        by itself: the error of a difference is sqrt(2) that of one (LJ24 eq. 52). Of more than two
+        it has to be smaller, so that intervals that hold for all pairs at once (Bonferroni, LJ24
+        section 7.2) are no wider than that of one difference with this error. The cost is that of
+        each model.
     seed : int, default 0
         Seed of the simulations.
     progress : callable or bool, optional
@@ -115,7 +118,11 @@ def plan(
     value, variance = supposed.moments(wanted)
     if value <= 0.0:
         raise InputError(f"{wanted.key} is 0 by {supposed.source}; no error is a share of that")
-    z = normal_quantile(0.5 + check_confidence(confidence) / 2.0)
+    n_models = _checks.integer(models, "models", low=1)
+    n_pairs = max(1, n_models * (n_models - 1) // 2)
+    chance = (1.0 - check_confidence(confidence)) / 2.0
+    z = normal_quantile(1.0 - chance)
+    widen = normal_quantile(1.0 - chance / n_pairs) / z
     search = _Search(
         supposed,
         wanted,
@@ -123,7 +130,7 @@ def plan(
         variance,
         n_users,
         goal=error,
-        scale=float(np.sqrt(2.0)) if comparison else 1.0,
+        scale=widen * float(np.sqrt(2.0)) if n_models > 1 else 1.0,
         population=whom == "population",
         estimator=estimators.get(estimator),
         seed=seed,
@@ -140,7 +147,7 @@ def plan(
             found += planned
             advance(1)
     if fewer_users and "exact" in names:
-        found += _users_only(search, confidence, comparison, z)
+        found += _users_only(search, confidence, n_models, n_pairs, z)
     if "exact" in names:
         every = supposed.n_items
         found.append(Planned("exact", Exact(), n_users, every, supposed.catalogue, least))
@@ -345,18 +352,23 @@ def _enough(search: _Search, per_user: float) -> int:
 
 
 def _users_only(
-    search: _Search, confidence: float, comparison: bool, z: float
+    search: _Search, confidence: float, n_models: int, n_pairs: int, z: float
 ) -> Iterator[Planned]:
     """Fewer users, ranked exactly (LJ24 section 7.1)."""
     population_size = None if search.population else float(search.n_users)
-    options: dict[str, Any] = {"comparison": comparison, "population_size": population_size}
+    options: dict[str, Any] = {"comparison": n_models > 1, "population_size": population_size}
     margin = search.goal * search.value
+    alone = margin * (np.sqrt(2.0) if n_models > 1 else 1.0) / search.scale
     needed = {
-        "users": users_needed(margin, variance=search.variance, confidence=_ONE_SIGMA, **options)
+        "users": users_needed(alone, variance=search.variance, confidence=_ONE_SIGMA, **options)
     }
     if search.metric.function is None:  # a margin that holds with this confidence, whatever the law
         needed["users (Hoeffding)"] = hoeffding_users(
-            z * margin, spread=search.metric.best(), confidence=confidence, **options
+            z * margin,
+            spread=search.metric.best(),
+            confidence=confidence,
+            n_statements=n_pairs,
+            **options,
         )
     for name, number in needed.items():
         n_users = int(np.ceil(number - 1e-9))

@@ -8,7 +8,7 @@ from typing import Any
 
 from truerank._types import Scope
 from truerank.designs import Design
-from truerank.inference.intervals.interval import normal_quantile
+from truerank.inference.intervals.interval import t_quantile
 from truerank.inference.planning.efficiency import SHARES, Stage
 from truerank.inference.result import Result, plain
 from truerank.inference.verdicts import percent
@@ -176,15 +176,15 @@ class Plan(Result, Sequence[Planned]):
         Returns
         -------
         float
-            1.96 times the error at a confidence of 95 %.
+            2.09 times the error at a confidence of 95 %.
 
         Examples
         --------
         >>> plan = tr.plan(500, 200, "recall@50", 0.2, designs="exact")
         >>> round(plan.half_width(0.05), 3)
-        0.098
+        0.104
         """
-        return normal_quantile(0.5 + self.confidence / 2.0) * error
+        return t_quantile(0.5 + self.confidence / 2.0) * error
 
     def headline(self) -> str:
         """What was asked for.
@@ -197,7 +197,7 @@ class Plan(Result, Sequence[Planned]):
         Examples
         --------
         >>> tr.plan(500, 200, "recall@50", 0.2, designs="exact").headline()
-        'Goal: recall@50 ≈ 0.5 with a relative error of 20 % (interval ± 39 %), for these users'
+        'Goal: recall@50 ≈ 0.5 with a relative error of 20 % (interval ± 42 %), for these users'
         """
         whose = "these users" if self.scope == "these-users" else "all users they are a sample of"
         return (

@@ -18,6 +18,7 @@ from truerank.designs.climb import climb
 from truerank.errors import InputError
 from truerank.estimators import Estimator, Smooth
 from truerank.estimators.support import RankDistribution, Support
+from truerank.inference.intervals.misfit import misfit
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.schemes import Scheme
@@ -260,8 +261,8 @@ def predict_error(
     """The error that an estimator would make on users sampled by a design.
 
     Smooth says itself how far off it may be: one fit of several evaluations, as if they were one,
-    gives its variance, and a bias if there is one beyond their scatter. Of other estimators the
-    errors themselves are collected.
+    gives its variance, a bias if there is one beyond their scatter, and the misfit to real data. Of
+    other estimators the errors themselves are collected.
 
     Parameters
     ----------
@@ -306,7 +307,9 @@ def predict_error(
         assert fit.posterior is not None
         variance = float(fit.posterior.covariance([metric])[0, 0])
         off = fit.values[metric.key] - float(np.mean(values))
-        bias = float(np.sqrt(max(off**2 - variance / len(tables), 0.0)))
+        # Real data follow no such law quite; that does not shrink with users, as a bias does not.
+        short = float(misfit(one, fit, [metric], np.array([variance]))[0])
+        bias = float(np.sqrt(max(off**2 - variance / len(tables), 0.0) + short**2 / 2.0))
     else:
         variance = float(np.var(errors, ddof=min(1, len(errors) - 1)))
         bias = float(np.mean(errors))
