@@ -141,7 +141,7 @@ def sampled_recall_variance(
     ...     ranks, 1, sample_size=100, n_users=5
     ... )
     >>> round(variance, 3)
-    0.017
+    0.02
     """
     support = distribution.support
     hit = np.exp(

@@ -46,7 +46,7 @@ class Smooth(Estimator):
     >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
     >>> est = tr.estimate(counts, "recall@10", estimator="smooth", confidence=None)
     >>> round(est["recall@10"].value, 4)
-    0.2975
+    0.2163
     """
 
     n_functions: int | None = None

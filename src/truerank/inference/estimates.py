@@ -163,7 +163,8 @@ class Estimate:
 
         Examples
         --------
-        >>> counts = tr.RankCounts.from_ranks([1, 4, 2, 9] * 50, n_items=500, num_negatives=19)
+        >>> ranks = np.random.default_rng(0).geometric(0.3, 200).clip(1, 20)
+        >>> counts = tr.RankCounts.from_ranks(ranks, n_items=500, num_negatives=19)
         >>> found = tr.estimate(counts, "recall@100")["recall@100"]
         >>> max(found.error_budget, key=found.error_budget.get)
         'negatives'
