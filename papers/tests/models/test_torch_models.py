@@ -53,13 +53,13 @@ def test_progress_and_losses(torch, small, model):
 def test_ids_are_those_of_the_training_data(torch, model):
     users, items = ["b", "b", "a", "c"], [30, 10, 10, 20]
     fitted = model.fit((users, items), item_ids=[40])
-    ranks = tr.exact_ranks(fitted, (["a", "c"], [40, 30]), train=(users, items))
+    ranks = tr.rank(fitted, (["a", "c"], [40, 30]), train=(users, items))["rank"].to_numpy()
     assert ((ranks >= 1) & (ranks <= 3)).all()
     with pytest.raises(TruerankError, match="user ids of test are unknown"):
-        tr.exact_ranks(fitted, (["z"], [40]))
+        tr.rank(fitted, (["z"], [40]))
     numbered = model.fit(([0, 1], [0, 1]))
     with pytest.raises(TruerankError, match="user ids of test are unknown"):
-        tr.exact_ranks(numbered, ([2], [0]))
+        tr.rank(numbered, ([2], [0]))
 
 
 @pytest.mark.parametrize("model", [MultiVAE, NeuMF])
@@ -187,6 +187,6 @@ def test_they_learn_tastes(torch, model):
     recall = []
     for each in (model, tr.models.Popularity()):
         scorer = each.fit(split.train, item_ids=split.item_ids)
-        ranks = tr.exact_ranks(scorer, split.test, train=split.train)
+        ranks = tr.rank(scorer, split.test, train=split.train)["rank"].to_numpy()
         recall.append((ranks <= 10).mean())
     assert recall[0] > 1.3 * recall[1] > 1.3 * 10 / 200

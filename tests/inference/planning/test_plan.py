@@ -8,22 +8,36 @@ import pytest
 import truerank as tr
 from truerank import InputError, estimators, metrics
 from truerank.designs import LJ24, Exact, Fixed
+from truerank.inference.intervals import misfit
 from truerank.inference.planning.efficiency import sampling_efficiency
 from truerank.inference.planning.like import power_law, read
 from truerank.inference.planning.planned import Plan
-from truerank.inference.planning.simulate import global_ranks, predict_error, simulated_counts
+from truerank.inference.planning.simulate import (
+    crowd,
+    global_ranks,
+    predict_error,
+    simulated_counts,
+)
 
 N_ITEMS, N_USERS = 3000, 1500
 (METRIC,) = metrics.parse("recall@10")
 
 
 @pytest.fixture(scope="module")
-def plan() -> Plan:
+def lawful():
+    """Ranks follow a law here: they have no misfit, which plans count in for real data."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(misfit, "LEARNT", misfit.Misfit(-50.0, 0.0, 0.0, 0.0))
+        yield
+
+
+@pytest.fixture(scope="module")
+def plan(lawful) -> Plan:
     return tr.plan(N_ITEMS, N_USERS, "recall@10", error=0.04)
 
 
 @pytest.fixture(scope="module")
-def many() -> Plan:
+def many(lawful) -> Plan:
     """More users than it takes."""
     return tr.plan(N_ITEMS, 10 * N_USERS, "recall@10", error=0.05, designs=["adaptive", "exact"])
 
@@ -53,6 +67,22 @@ def test_predicted_errors_are_the_realised_ones(plan, many, name):
     assert planned.error <= plan.error
     if pairs:
         assert planned.pairs_per_user == pytest.approx(np.mean(pairs), rel=0.05)
+
+
+def test_misfit_counts_in_plans(monkeypatch):
+    """As half of its square, whatever the number of users."""
+    law = power_law(N_ITEMS, 0.3, METRIC)
+    found = []
+    for level in (-50.0, -2.0):
+        monkeypatch.setattr(misfit, "LEARNT", misfit.Misfit(level, 0.0, 0.0, 0.0))
+        design, smooth = Fixed(sample_size=100), estimators.Smooth()
+        users = crowd(law, 500, np.full(500, N_ITEMS))
+        found.append(predict_error(users, METRIC, design=design, estimator=smooth))
+    without, with_it = found
+    added = with_it.bias**2 - without.bias**2
+    value = added**0.5 * 2**0.5 / np.exp(-2.0)  # value (1 - value) of the fit
+    assert value == pytest.approx(with_it.value * (1 - with_it.value), rel=0.3)
+    assert with_it.std_error == without.std_error
 
 
 def test_a_pilot_predicts_as_the_law_it_was_drawn_from():
@@ -149,7 +179,7 @@ def test_a_plan_is_a_table(plan):
     assert plan[0].name in lines[2]
     assert plan.headline() in plan._repr_html_()
     assert plan.headline() == (
-        "Goal: recall@10 ≈ 0.18 with a relative error of 4 % (interval ± 7.8 %), for these users"
+        "Goal: recall@10 ≈ 0.18 with a relative error of 4 % (interval ± 8.3 %), for these users"
     )
     assert plan.advice().startswith(f"For recall@10 within 4 %: {plan[0].design!r}, about ")
 
