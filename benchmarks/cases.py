@@ -1,4 +1,4 @@
-"""Exact ranks to judge estimators by: two datasets, seven models, training items left out or kept.
+"""Exact ranks to judge estimators by: five datasets, seven models, training items left out or kept.
 
 ``python -m benchmarks.cases`` fits every model once and keeps the ranks, cheap models first. They
 lie in ``.cache/cases`` or the folder named by TRUERANK_CASES; the data (train.parquet and
@@ -50,7 +50,7 @@ class Case:
 
 
 def names() -> list[str]:
-    """All 28, cheap models first."""
+    """All 70, cheap models first."""
     return [
         f"{dataset}-{model}-{pool}" for model in MODELS for dataset in DATASETS for pool in POOLS
     ]
@@ -117,7 +117,7 @@ def _key(dataset: str, model: str, pool: str) -> str:
     ).hexdigest()
 
 
-_last: dict[tuple[str, str], Any] = {}  # one fitted model: EASE on citeulike takes 1.2 GB
+_last: dict[tuple[str, str], Any] = {}  # one fitted model: EASE on video takes 2.3 GB
 
 
 def _fitted(dataset: str, model: str) -> Any:

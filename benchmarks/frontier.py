@@ -1,4 +1,4 @@
-"""Error against cost: every estimator and design on 28 cases of real ranks.
+"""Error against cost: every estimator and design on 70 cases of real ranks.
 
 ``python -m benchmarks.frontier`` (``make frontier``) redraws samples from the exact ranks of
 `benchmarks.cases`, so that nothing is scored again, and prints what was found; ``--write
@@ -31,7 +31,7 @@ from truerank.designs import LJ24, Adaptive, Design, Fixed
 from truerank.inference.planning.simulate import simulated_counts
 from truerank.metrics import Metric
 
-REDRAWS = 50  # for what the goals are about
+REDRAWS = 20  # for what the goals are about
 FEW = 5  # for the other points of the curves, and slow estimators
 MIN_HITS = 10  # users with their target in the top K, below which K is left out
 K = range(1, 51)
