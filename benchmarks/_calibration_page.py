@@ -179,7 +179,7 @@ class Page:
                 "exact evaluation 19 times out of 20? Users are drawn from five datasets (500, "
                 "2,000, and 6,000 or all of them), their negatives are drawn by six designs, the "
                 "metrics are estimated, and we look whether the exact metric of those users lies "
-                f"inside: {redraws[0]} to {redraws[-1]} redraws of each of "
+                f"inside: {_between(redraws)} redraws of each of "
                 f"{len({(c.group, c.model, c.users) for c in found})} configurations, recall, ndcg "
                 "and ap at 1, 5, 10, 20 and 50, cells with at least 10 exact hits in the mean, no "
                 "other selection. The misfit term is learnt without the dataset at hand "
@@ -218,7 +218,7 @@ class Page:
                 "",
                 "## Other estimators",
                 "",
-                "On 30 of the configurations, 2,000 users.",
+                "On some of the configurations, 2,000 users; those that are finished, of 30.",
                 "",
                 *self._others(),
                 "",
@@ -273,12 +273,21 @@ class Page:
 
     def _others(self) -> Iterator[str]:
         return _table(
-            ["estimator", "cells", "redraws", "covered", "half-width / 1.96 RMSE", "flagged"],
+            [
+                "estimator",
+                "configurations",
+                "cells",
+                "redraws",
+                "covered",
+                "half-width / 1.96 RMSE",
+                "flagged",
+            ],
             (
                 [
                     name,
+                    f"{len({(cell.group, cell.model) for cell in found})}",
                     f"{len(found)}",
-                    f"{found[0].redraws}",
+                    f"{max(cell.redraws for cell in found)}",
                     _percent(_mean(found, "coverage")),
                     f"{_sharp(found):.2f}",
                     _percent(_mean(found, "flagged")),
@@ -310,6 +319,10 @@ def _mean(found: Sequence[Cell], name: str) -> float:
 def _sharp(found: Sequence[Cell]) -> float:
     ratios = np.array([cell.sharp for cell in found])
     return float(np.exp(np.nanmean(np.log(ratios))))
+
+
+def _between(numbers: Sequence[int]) -> str:
+    return " to ".join(dict.fromkeys(f"{number}" for number in (numbers[0], numbers[-1])))
 
 
 def _percent(share: float) -> str:

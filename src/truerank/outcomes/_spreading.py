@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError
-from truerank.outcomes._ranks import add_up
 
 MOST_OUTCOMES = 2**24  # of counts with spread ties: a gigabyte
 
@@ -20,14 +19,11 @@ def spread(
 ) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
     """(n_items, sample_size, rank, weight) with weights shared by ranks first+1 .. first+extra+1.
 
-    Rows without ties keep their rank. The others are added up in one array of ranks for each
+    Rows without ties stay as they are. The others are added up in one array of ranks for each
     (n_items, sample_size): rows may tie with the whole catalogue, so no rows x ranks.
     """
     plain = extra == 0
-    columns, whole = [n_items[plain], sample_size[plain], first[plain] + 1], weight[plain]
-    if (whole > 0).any():  # added up first: whole users so add up exactly, in any order
-        columns, whole = add_up(columns, whole)
-    parts = [(*columns, whole)]
+    parts = [(n_items[plain], sample_size[plain], first[plain] + 1, weight[plain])]
     rows = np.flatnonzero(~plain)
     cases = np.stack([column[rows] for column in (n_items, sample_size, first, extra)])
     order = np.lexsort(cases[::-1])

@@ -30,6 +30,7 @@ WIDE, ASSUMED_WIDE = 0.5, 0.1
 # Errors of real evaluations have longer tails than normal ones: those of Student's t with so many
 # degrees of freedom (docs/calibration.md).
 FREEDOM = 20
+_ROUNDING = 1e-9  # relative error of a value that is known exactly
 
 
 @dataclass(frozen=True)
@@ -283,7 +284,9 @@ def interval_of(
     low_error = float(np.hypot(high_error, part["misfit"]))
     best = metric.best() if metric.function is None else np.inf
     middle = value - part["bias"]
-    low, high = _ends(middle, low_error, high_error, best, confidence)
+    low, high = middle, middle
+    if low_error > _ROUNDING * abs(value):
+        low, high = _ends(middle, low_error, high_error, best, confidence)
     low, high = min(low, value), max(high, value)  # biased as it may be, it is the value shown
     resolvable = is_resolved((high - low) / 2.0, assumed, total, abs(value))
     if kind == "sampling":
