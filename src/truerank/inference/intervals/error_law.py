@@ -68,14 +68,14 @@ class ErrorLaw:
 
     @property
     def blur(self) -> FloatArray:
-        """Standard deviation of all that no redraw of the negatives shows, bias apart.
+        """Standard deviation of what no redraw of the negatives shows, bias and misfit apart.
 
         Returns
         -------
         array
             Shape (n_metrics,).
         """
-        return np.sqrt(self.ranks**2 + self.law**2 + self.misfit**2 / 2.0)
+        return np.hypot(self.ranks, self.law)
 
     @property
     def total(self) -> FloatArray:
