@@ -23,7 +23,8 @@ def test_more_pairs_err_less_and_adaptive_ones_less_still(pilot) -> None:
     adaptive, fixed = found.of("adaptive"), found.of("fixed")
     assert [point.pairs_per_user for point in fixed] == [50, 800]
     for points in (adaptive, fixed):
-        assert points[0].error > 1.5 * points[1].error > 0.0
+        assert points[0].error > 1.5 * points[1].error >= 0.0  # adaptive samples see the top 20
+    assert fixed[1].error > 0.0
     assert adaptive[1].error < fixed[1].error
     assert adaptive[0].pairs_per_user == pytest.approx(50, rel=0.1)
 
