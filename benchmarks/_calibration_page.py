@@ -183,7 +183,8 @@ class Page:
                 f"{len({(c.group, c.model, c.users) for c in found})} configurations, recall, ndcg "
                 "and ap at 1, 5, 10, 20 and 50, cells with at least 10 exact hits in the mean, no "
                 "other selection. The misfit term is learnt without the dataset at hand "
-                "(`python -m benchmarks.misfit`).",
+                "(`python -m benchmarks.misfit`). The priors of `smooth` were chosen with all five "
+                "datasets in view, so coverage on other data may be lower.",
                 "",
                 *_table(
                     ["goal", "these users", "population", "asked for"],

@@ -3,7 +3,7 @@
 The posterior of a smooth law knows what its sample leaves open, if ranks follow such a law. Real
 ones do so nearly: popular items make lumps, training items kept in a ranking push targets down from
 the first ranks, ties make cliffs. No redraw from the fitted law shows that. What it amounts to was
-learnt from real evaluations by ``python -m benchmarks.misfit`` (five datasets, seven models, six
+learnt from real evaluations by ``python -m benchmarks.misfit`` (five datasets, five models, six
 designs, 500 to 6,000 users), as a function of what a table of ranks tells:
 
     log misfit = level + resolution log(k n / N) + alike + disagreement log |smooth - mle|,
@@ -11,8 +11,8 @@ designs, 500 to 6,000 users), as a function of what a table of ranks tells:
 in logits, k being the rank at which the metric typically finds its targets, n the sample size that
 one user in a hundred reaches, N the pool; ``alike`` counts where all pools are of one size, so that
 training items may have been kept; the last term is about the shares of targets found by ranks near
-k, according to smooth and to mle. Truths fall below estimates, hardly ever above them: there the
-posterior says it all. docs/calibration.md has the coverage, with the misfit learnt on four datasets
+k, according to smooth and to mle. It counts below the estimate only: a misfit above it was tried,
+and none was learnt. docs/calibration.md has the coverage, with the misfit learnt on four datasets
 and tried on the fifth.
 """
 
