@@ -20,8 +20,10 @@ IntervalKind: TypeAlias = Literal["total", "sampling"]
 PlugIn: TypeAlias = Literal["plain", "posterior"]
 # The grid of ranks that a distribution lives on.
 SupportName: TypeAlias = Literal["auto", "full"]
-# How several targets of one user are weighted.
-TargetWeighting: TypeAlias = Literal["recall", "ndcg", "precision"]
+# What several targets of one user are ranked among: its non-targets, or one list with all of them.
+RankAmong: TypeAlias = Literal["negatives", "list"]
+# What several rows of one user are, where no item tells.
+Repeats: TypeAlias = Literal["targets", "draws"]
 # What a test holds against equality: any difference, or the first of two being the smaller, larger.
 Alternative: TypeAlias = Literal["two-sided", "less", "greater"]
 # Whether two models may change places.

@@ -1,7 +1,11 @@
 """Metrics as gains over ranks: ``"recall@10"`` is 1 at ranks 1 to 10 and 0 beyond.
 
-Every metric here is a mean over users of F(rank) [rank <= k]: the gain F with its cut-off. The
-size of the pool enters only where the gain depends on it (auc).
+Every metric here is a mean over users of the sum over their targets of F(position) [position <= k]
+times the share of one target: the gain F with its cut-off. With one target per user the position
+is the rank. With several, all targets of a user stand in one list: the target of place i among
+them (1 is the best) and of rank R among the non-targets has position R + i - 1, plus an offset
+where more candidates are known to be above it. The size of the pool enters only where the gain
+depends on it (auc).
 """
 
 from __future__ import annotations
@@ -48,7 +52,7 @@ class Metric:
     Examples
     --------
     >>> tr.Metric("HR", 10).key
-    'recall@10'
+    'hit_rate@10'
     >>> tr.Metric("ndcg", 10).gain([1, 3, 11], 1000).tolist()
     [1.0, 0.5, 0.0]
     >>> fading = tr.Metric("fading", 20, lambda rank: np.exp(-rank / 5))
@@ -68,6 +72,8 @@ class Metric:
             object.__setattr__(self, "name", name)
             if name == "precision" and self.k is None:
                 raise InputError("precision needs a cut-off, as in 'precision@10'")
+            if name in _WITHOUT_CUT and self.k is not None:
+                raise InputError(f"{name} has no cut-off; give it as {name!r}, without @{self.k}")
         elif not callable(self.function):
             raise InputError(f"function of metric {self.name!r} is not callable")
 
@@ -77,8 +83,8 @@ class Metric:
 
         Examples
         --------
-        >>> tr.Metric("mrr", 5).key, tr.Metric("auc").key
-        ('ap@5', 'auc')
+        >>> tr.Metric("rr", 5).key, tr.Metric("auc").key
+        ('mrr@5', 'auc')
         """
         return self.name if self.k is None else f"{self.name}@{self.k}"
 
@@ -102,34 +108,123 @@ class Metric:
         >>> tr.Metric("precision", 5).counts_hits, tr.Metric("ndcg", 5).counts_hits
         (True, False)
         """
-        return self.function is None and self.name in ("recall", "precision")
+        return self.function is None and self.name in _HITS
 
-    def gain(self, rank: Any, n_items: Any) -> FloatArray:
-        """The gain of each rank; the arguments broadcast.
+    def gain(
+        self, rank: Any, n_items: Any, *, place: Any = 1, n_targets: Any = 1, offset: Any = 0
+    ) -> FloatArray:
+        """What a target adds to the metric of its user; the arguments broadcast.
 
         Parameters
         ----------
         rank : float or array-like of float
-            Global ranks, 1-based.
+            Global ranks among the non-targets, 1-based.
         n_items : int or array-like of int
             Size of the pool, the target included.
+        place : int or array-like of int, default 1
+            Place of the target among those of its user, 1 being the best.
+        n_targets : int or array-like of int, default 1
+            Number of targets of the user.
+        offset : int or array-like of int, default 0
+            Candidates beside the pool that are known to be above the target.
 
         Returns
         -------
         ndarray of float
-            Gains, at most :meth:`best`; 0 beyond the cut-off.
+            Gains; 0 beyond the cut-off. Those of one user add up to at most :meth:`ideal`.
 
         Examples
         --------
         >>> tr.Metric("auc").gain([1, 501, 1001], 1001).tolist()
         [1.0, 0.5, 0.0]
+
+        Two targets first and second in the list, of a user who has two:
+
+        >>> tr.Metric("ndcg", 10).gain([1, 1], 1000, place=[1, 2], n_targets=2).round(3).tolist()
+        [0.613, 0.387]
+        """
+        shape = self.shape(rank, n_items, place=place, offset=offset, n_targets=n_targets)
+        return np.asarray(shape * self.share(n_targets))
+
+    def shape(
+        self, rank: Any, n_items: Any, *, place: Any = 1, offset: Any = 0, n_targets: Any = 1
+    ) -> FloatArray:
+        """The gain before it is divided among the targets of a user.
+
+        Parameters
+        ----------
+        rank, n_items, place, offset : float or array-like
+            As in :meth:`gain`.
+        n_targets : int or array-like of int, default 1
+            Matters to ``r_precision`` alone, whose cut-off it is.
+
+        Returns
+        -------
+        ndarray of float
+            ``gain`` is this times :meth:`share`.
+
+        Examples
+        --------
+        >>> tr.Metric("ap", 10).shape([1, 4], 1000, place=2).tolist()
+        [1.0, 0.4]
         """
         rank = np.asarray(rank, dtype=np.float64)
-        gain = self._whole_gain(rank, n_items) * self._scale
-        return gain if self.k is None else np.where(rank <= self.k, gain, 0.0)
+        position = rank + (np.asarray(place) - 1) + offset
+        gain = self._whole_gain(rank, position, place, n_items) * self._scale
+        cut = n_targets if self.cuts_at_targets else self.k
+        return gain if cut is None else np.where(position <= cut, gain, 0.0)
+
+    def share(self, n_targets: Any) -> FloatArray:
+        """What a user's metric is divided by, as a factor: 1 / t for recall, for instance.
+
+        Parameters
+        ----------
+        n_targets : int or array-like of int
+            Numbers of targets of users.
+
+        Returns
+        -------
+        ndarray of float
+            1 for users with one target.
+
+        Examples
+        --------
+        >>> tr.Metric("recall", 10).share([1, 2, 20]).tolist()
+        [1.0, 0.5, 0.05]
+        >>> tr.Metric("recall_min", 10).share([1, 2, 20]).tolist()
+        [1.0, 0.5, 0.1]
+        """
+        t = np.asarray(n_targets, dtype=np.float64)
+        if self.function is not None:
+            return np.asarray(1.0 / t)
+        return _SHARES[self.name](t, t if self.k is None else np.minimum(t, float(self.k)))
+
+    @property
+    def last(self) -> float:
+        """The last rank that counts with one target per user; infinite without a cut-off.
+
+        Examples
+        --------
+        >>> tr.Metric("recall", 10).last, tr.Metric("auc").last, tr.Metric("r_precision").last
+        (10, inf, 1)
+        """
+        if self.cuts_at_targets:
+            return 1
+        return np.inf if self.k is None else self.k
+
+    @property
+    def cuts_at_targets(self) -> bool:
+        """Whether the cut-off is the user's number of targets.
+
+        Examples
+        --------
+        >>> tr.Metric("r_precision").cuts_at_targets, tr.Metric("recall", 10).cuts_at_targets
+        (True, False)
+        """
+        return self.function is None and self.name == "r_precision"
 
     def best(self) -> float:
-        """The largest value that the metric can take: its gain at rank 1.
+        """The largest value that the metric can take with one target per user: its gain at rank 1.
 
         Returns
         -------
@@ -143,16 +238,53 @@ class Metric:
         """
         return _best(self)
 
+    def ideal(self, n_targets: Any) -> FloatArray:
+        """The largest values that the metric can take for users: all their targets come first.
+
+        Parameters
+        ----------
+        n_targets : int or array-like of int
+            Numbers of targets of users.
+
+        Returns
+        -------
+        ndarray of float
+            1 for normalised metrics.
+
+        Examples
+        --------
+        >>> tr.Metric("recall", 10).ideal([1, 20]).tolist()
+        [1.0, 0.5]
+        >>> tr.Metric("ndcg", 10).ideal([1, 20]).round(9).tolist()
+        [1.0, 1.0]
+        """
+        t = np.asarray(n_targets, dtype=np.int64)
+        different, back = np.unique(t, return_inverse=True)
+        place = np.arange(1, int(t.max(initial=1)) + 1)
+        sums = [
+            float(self.gain(1.0, 2.0, place=place[:each], n_targets=each).sum())
+            for each in different.tolist()
+        ]
+        return np.asarray(np.array(sums)[back].reshape(t.shape))
+
     @property
     def _scale(self) -> float:
         """What ``k`` does to gains besides cutting them off."""
         return 1.0 / (self.k or 1) if self.name == "precision" and not self.function else 1.0
 
-    def _whole_gain(self, rank: FloatArray, n_items: Any) -> FloatArray:
+    def _whole_gain(
+        self, rank: FloatArray, position: FloatArray, place: Any, n_items: Any
+    ) -> FloatArray:
         """Gains without regard to ``k``."""
-        if self.function is None:
-            return _GAINS[self.name](rank, np.asarray(n_items, dtype=np.float64))
-        return self._own_gain(rank)
+        if self.function is not None:
+            return self._own_gain(position)
+        if self.name in _ON_POOL:
+            pool = np.asarray(n_items, dtype=np.float64)
+            return np.asarray((pool - rank) / (pool - 1.0))
+        gain = _GAINS[self.name](position)
+        if self.name in _BY_PLACE:
+            return gain * place
+        return np.where(np.asarray(place) == 1, gain, 0.0) if self.name in _FIRST else gain
 
     def _own_gain(self, rank: FloatArray) -> FloatArray:
         assert self.function is not None
@@ -170,29 +302,62 @@ def _best(metric: Metric) -> float:
     return float(metric.gain([1.0], 2.0)[0])
 
 
-_GAINS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
-    "recall": lambda rank, n_items: np.ones_like(rank),
-    "precision": lambda rank, n_items: np.ones_like(rank),
-    "ndcg": lambda rank, n_items: 1.0 / np.log2(rank + 1.0),
-    "ap": lambda rank, n_items: 1.0 / rank,
-    "auc": lambda rank, n_items: (n_items - rank) / (n_items - 1.0),
+def _ones(position: FloatArray) -> FloatArray:
+    return np.ones_like(position)
+
+
+# The gain at a position.
+_GAINS: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "recall": _ones,
+    "recall_min": _ones,
+    "precision": _ones,
+    "hit_rate": _ones,
+    "ndcg": lambda position: 1.0 / np.log2(position + 1.0),
+    "ap": lambda position: 1.0 / position,
+    "ap_all": lambda position: 1.0 / position,
+    "mrr": lambda position: 1.0 / position,
+    "auc": _ones,
+    "r_precision": _ones,
 }
+# What a user's sum over targets is multiplied by, from t and min(t, k).
+_SHARES: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
+    "recall": lambda t, most: 1.0 / t,
+    "recall_min": lambda t, most: 1.0 / most,
+    "precision": lambda t, most: np.ones_like(t),
+    "hit_rate": lambda t, most: np.ones_like(t),
+    "ndcg": lambda t, most: 1.0 / _ideal_dcg(most),
+    "ap": lambda t, most: 1.0 / most,
+    "ap_all": lambda t, most: 1.0 / t,
+    "mrr": lambda t, most: np.ones_like(t),
+    "auc": lambda t, most: 1.0 / t,
+    "r_precision": lambda t, most: 1.0 / t,
+}
+_FIRST = frozenset({"hit_rate", "mrr"})  # the best target of a user counts alone
+_BY_PLACE = frozenset({"ap", "ap_all"})  # precision at the target: its place over its position
+_HITS = frozenset({"recall", "recall_min", "precision", "hit_rate"})
+_WITHOUT_CUT = frozenset({"r_precision"})
 
 # Gains that depend on the pool. Each is a + b / (N - 1): `estimators._base.expected_gains` and the
 # posterior of smooth rest on it.
 _ON_POOL = frozenset({"auc"})
 
 _ALIASES = {
-    "hr": "recall",
-    "hit": "recall",
-    "hits": "recall",
-    "hit_rate": "recall",
-    "hit_ratio": "recall",
-    "mrr": "ap",
-    "rr": "ap",
+    "hr": "hit_rate",
+    "hit": "hit_rate",
+    "hits": "hit_rate",
+    "hit_ratio": "hit_rate",
+    "rr": "mrr",
     "map": "ap",
     "p": "precision",
 }
+
+
+def _ideal_dcg(n: FloatArray) -> FloatArray:
+    """DCG of n targets at the first n positions."""
+    whole = n.astype(np.int64)
+    sums = np.cumsum(1.0 / np.log2(np.arange(2.0, int(whole.max(initial=1)) + 2.0)))
+    return np.asarray(sums[whole - 1])
+
 
 NAMES = tuple(_GAINS)
 
@@ -222,7 +387,7 @@ def parse(
     Examples
     --------
     >>> [metric.key for metric in tr.metrics.parse(["hr", "ndcg@20"], k=[5, 10])]
-    ['recall@5', 'recall@10', 'ndcg@20']
+    ['hit_rate@5', 'hit_rate@10', 'ndcg@20']
     """
     if isinstance(metrics, (str, Metric)) or not isinstance(metrics, Iterable):
         metrics = [metrics]
@@ -270,14 +435,14 @@ def total_gains(
     wanted = list(metrics)
     rank = np.asarray(rank, dtype=np.float64)
     order = np.argsort(rank, kind="stable")
-    last = [np.inf if metric.k is None else metric.k for metric in wanted]
+    last = [metric.last for metric in wanted]
     cuts = np.searchsorted(rank[order], last, side="right").tolist()
     running: dict[tuple[str, GainFunction | None], list[float]] = {}
     totals = {}
     for metric, cut in zip(wanted, cuts, strict=True):
         family = (metric.name, metric.function)
         if family not in running:
-            gains = (weight * metric._whole_gain(rank, n_items))[order]
+            gains = (weight * metric._whole_gain(rank, rank, 1, n_items))[order]
             running[family] = [0.0, *np.cumsum(gains).tolist()]
         totals[metric.key] = running[family][cut] * metric._scale
     return totals
@@ -299,7 +464,7 @@ def key(metric: MetricLike) -> str:
     Examples
     --------
     >>> tr.metrics.key("HR@10")
-    'recall@10'
+    'hit_rate@10'
     """
     if isinstance(metric, Metric):
         return metric.key

@@ -16,10 +16,19 @@ from truerank._types import FloatArray, IntArray
 from truerank.designs.draws import Uniform
 from truerank.engines.kernels import Kernel
 from truerank.errors import InputError, OutOfBudget, TruerankError
+from truerank.outcomes._places import blocks
 from truerank.outcomes.schemes import Scheme
+from truerank.rng import draws
 from truerank.sampling._batched import Batched
 from truerank.sampling._drawing import Drawing
-from truerank.sampling.carry_out import drawing_of, exact_pairs, sampler, while_drawing
+from truerank.sampling.carry_out import (
+    drawing_of,
+    exact_pairs,
+    sampler,
+    target_scores,
+    while_drawing,
+)
+from truerank.sampling.counting import tie_keys_of
 from truerank.scoring import exact
 from truerank.scoring.ledger import Ledger, asking
 from truerank.scoring.scorer import Scorer
@@ -28,27 +37,35 @@ from truerank.scoring.task import Task
 
 @dataclass(frozen=True)
 class Survey:
-    """The key, the pool and the weight of every target of a batch.
+    """The key and the pool of every target of a batch, and what orders those of one user.
 
-    ``exact`` is the number of pairs that an exact evaluation of it takes, on its first row.
+    ``user`` and ``word`` are the random words of the user and of the target under it. ``exact`` is
+    the number of pairs that an exact evaluation of the batch takes, on its first row.
     """
 
-    schema: ClassVar[str] = "key bigint, n_items bigint, weight double, exact bigint"
+    COLUMNS: ClassVar[tuple[str, ...]] = ("key", "n_items", "n_targets", "block", "user", "word")
+    schema: ClassVar[str] = ", ".join(f"{name} bigint" for name in (*COLUMNS, "exact"))
 
     kernel: Kernel
 
     def __call__(self, rows: Any) -> Any:
         import pyarrow as pa
 
-        empty = np.empty(0, dtype=np.int64)
-        key, n_items, pairs = empty, empty, empty
-        weight: FloatArray = np.empty(0)
+        columns = [np.empty(0, dtype=np.int64)] * (len(self.COLUMNS) + 1)
         if (prepared := self.kernel.prepare(rows)) is not None:
             scorer, task = prepared
-            key = task.keys(self.kernel.seed).view(np.int64)
-            n_items, weight = task.n_items, task.weight
-            pairs = on_first(exact_pairs(scorer, task), key.size)
-        return pa.table({"key": key, "n_items": n_items, "weight": weight, "exact": pairs})
+            seed = self.kernel.seed
+            user = tie_keys_of(task, seed)
+            columns = [
+                task.keys(seed).view(np.int64),
+                task.n_items,
+                task.n_targets,
+                blocks(task.user_id, task.n_targets),
+                user.view(np.int64),
+                draws(user, task.target).view(np.int64),
+                on_first(exact_pairs(scorer, task), task.n_rows),
+            ]
+        return pa.table(dict(zip((*self.COLUMNS, "exact"), columns, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -169,19 +186,20 @@ class Level(Drawn):
         at: IntArray,
         give: Callable[[int], None] | None,
     ) -> tuple[IntArray, IntArray, FloatArray, int]:
-        draws = sampler(scorer, task, _drawing(self.kernel, self.scheme, task))
-        if isinstance(draws, Batched):
-            draws.target_score[rows] = self.score[at]
+        sampling = sampler(scorer, task, _drawing(self.kernel, self.scheme, task))
+        if isinstance(sampling, Batched):
+            sampling.target_score[rows] = self.score[at]
         before, goal = np.full(rows.size, self.before), self.goal[at]
         if give is not None:
-            assert isinstance(draws, Batched)
-            give(int(draws.to_ask(rows, before, goal).sum()))
-        hits = draws.draw(rows, before, goal)
-        score = (
-            draws.target_score[rows] if isinstance(draws, Batched) else np.full(rows.size, np.nan)
-        )
+            assert isinstance(sampling, Batched)
+            give(int(sampling.to_ask(rows, before, goal).sum()))
+        hits = sampling.draw(rows, before, goal)
+        score = sampling.target_score if isinstance(sampling, Batched) else None
+        if score is None:
+            score = target_scores(scorer, task)
+        own = np.full(rows.size, np.nan) if score is None else score[rows]
         first = rows.size if self.before == 1 else 0  # the targets themselves
-        return hits, draws.tied[rows], score, int((goal - before).sum()) + first
+        return hits, sampling.tied[rows], own, int((goal - before).sum()) + first
 
 
 @dataclass(frozen=True)

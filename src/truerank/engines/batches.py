@@ -11,7 +11,10 @@ import numpy as np
 from truerank.errors import InputError
 from truerank.outcomes.counts import RankCounts
 
-KEYS = ("scheme", "n_items", "sample_size", "sampled_rank", "replicate")
+KEYS = (
+    "scheme", "n_items", "sample_size", "sampled_rank", "replicate",
+    "place", "n_targets", "offset", "block",
+)  # fmt: skip
 # Outcomes add up by their weight; the others are totals of a batch, on its first row.
 SUMS = ("weight", "n_users", "squared_weight", "pairs", "targets")
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +31,7 @@ from truerank.errors import InputError, OutOfBudget, TruerankError
 from truerank.outcomes.schemes import Scheme
 from truerank.sampling._drawing import Ranked
 from truerank.sampling.carry_out import instead_of, of_size, spent, while_drawing
-from truerank.sampling.counting import table_of
+from truerank.sampling.counting import ordering, table_of
 from truerank.scoring import ties
 from truerank.scoring.ledger import Ledger, asking, is_function
 
@@ -45,8 +45,10 @@ class Climbed:
 
     Attributes
     ----------
-    key
-        The random key of each target, sorted; it tells targets apart.
+    known
+        What the `Survey` tells of each target, by column, in the order of their keys.
+    score
+        The targets' own scores; NaN where they are not known.
     tied
         Negatives of the target's score; 0 where ties were broken while drawing.
     policy
@@ -57,9 +59,8 @@ class Climbed:
         That was carried out.
     """
 
-    key: IntArray
-    n_items: IntArray
-    weight: FloatArray
+    known: Mapping[str, IntArray]
+    score: FloatArray
     above: IntArray
     tied: IntArray
     policy: str
@@ -81,13 +82,36 @@ class Climbed:
             self.tied,
             self.policy,
             scheme=self.scheme,
-            n_items=self.n_items,
+            n_items=self.known["n_items"],
             sample_size=self.sample_size,
-            weight=self.weight,
-            n_users=round(float(self.weight.sum())),
+            n_users=_n_users(self.known["n_targets"]),
             keys=self.key.view(np.uint64) if self.policy == "random" else None,
+            targets=self._targets(),
         )
         return Counted(counts, self.pairs, int(self.key.size))
+
+    @property
+    def key(self) -> IntArray:
+        """The random key of each target, sorted; it tells targets apart."""
+        return self.known["key"]
+
+    @property
+    def target_score(self) -> FloatArray | None:
+        """Scores, where targets have negatives of their own."""
+        return None if np.isnan(self.score).any() else self.score
+
+    def _targets(self) -> ties.Targets | None:
+        if (self.known["n_targets"] == 1).all():
+            return None
+        user = self.known["user"]
+        return ties.Targets.of(
+            np.unique(user, return_inverse=True)[1],
+            self.known["n_targets"],
+            self.known["block"],
+            ordering(self.above, self.tied, self.target_score),
+            self.known["word"].view(np.uint64),
+            user.view(np.uint64),
+        )
 
 
 def within_budget(kernel: Kernel, run: Run) -> Climbed:
@@ -142,6 +166,11 @@ def carried_out_within(kernel: Kernel, run: Run, budget: float, purse: Purse | N
         raise spent(passes.purse, passes.n_users, kept.kept, error) from None
 
 
+def _n_users(n_targets: IntArray) -> int:
+    """The number of users, from that of the targets of each row's user."""
+    return round(float((1.0 / n_targets).sum()))
+
+
 class _Passes:
     """All passes over the rows for one evaluation."""
 
@@ -153,11 +182,10 @@ class _Passes:
         if not len(known):
             raise InputError("there are no rows; there is nothing to count")
         order = np.argsort(known["key"].to_numpy(), kind="stable")
-        self.key, self.n_items, self.weight = (
-            known[name].to_numpy()[order] for name in ("key", "n_items", "weight")
-        )
+        self.known = {name: known[name].to_numpy()[order] for name in Survey.COLUMNS}
+        self.key, self.n_items = self.known["key"], self.known["n_items"]
         self.exact = int(known["exact"].to_numpy().sum())
-        self.n_users = round(float(self.weight.sum()))
+        self.n_users = _n_users(self.known["n_targets"])
         self.score = np.full(self.key.size, np.nan)
         self.tied = np.zeros(self.key.size, dtype=np.int64)
         self.pairs = 0
@@ -233,8 +261,7 @@ class _Passes:
         broken = while_drawing(design, self.kernel.ties) != "count"
         policy = "optimistic" if broken and not isinstance(design, Exact) else self.kernel.ties
         return Climbed(
-            self.key, self.n_items, self.weight, above, self.tied, policy, size, scheme,
-            self.pairs, design,
+            self.known, self.score, above, self.tied, policy, size, scheme, self.pairs, design,
         )  # fmt: skip
 
     def _allowance(self) -> Allowance | None:
@@ -305,5 +332,9 @@ class Places:
         scorer, task = prepared
         at = np.searchsorted(self.climbed.key, task.keys(self.kernel.seed).view(np.int64))
         above, size = self.climbed.above[at], self.climbed.sample_size[at]
-        ranked = Ranked(above, np.zeros_like(above), size, 0, self.climbed.scheme, True)
+        score = self.climbed.target_score
+        ranked = Ranked(
+            above, np.zeros_like(above), size, 0, self.climbed.scheme, True,
+            target_score=None if score is None else score[at],
+        )  # fmt: skip
         return table_of(scorer, task, ranked, "optimistic", self.kernel.seed)

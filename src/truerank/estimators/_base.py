@@ -17,6 +17,7 @@ from truerank.outcomes.counts import RankCounts
 
 if TYPE_CHECKING:
     from truerank.estimators._posterior import Posterior
+    from truerank.estimators._several import Places
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class Fit:
         More about the fit, such as its log-likelihood.
     posterior : Posterior or None
         What intervals are made of, if the estimator has one (smooth).
+    places : Places or None
+        What is known of each target where users have several.
 
     Examples
     --------
@@ -55,6 +58,7 @@ class Fit:
     n_iter: int | None = None
     details: Mapping[str, float] = field(default_factory=dict)
     posterior: Posterior | None = None
+    places: Places | None = None
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from truerank._types import FloatArray
-from truerank.outcomes._columns import Columns, replicates
+from truerank._types import FloatArray, IntArray
+from truerank.outcomes._columns import KEY, TARGETS, Columns, replicates
 from truerank.outcomes.schemes import Scheme
 
 
@@ -45,6 +45,7 @@ class Algebra(Columns):
             sample_size=self.sample_size[which],
             sampled_rank=self.sampled_rank[which],
             replicate=self.replicate[which],
+            **{name: getattr(self, name)[which] for name in TARGETS},
             weight=self.weight[which],
             n_users=self.n_users * share,
             squared_weight=self.squared_weight * share,
@@ -143,6 +144,66 @@ class Algebra(Columns):
         """
         return self._changed(replicate=None) if self.replicate.any() else self
 
+    def single(self) -> Self:
+        """The same outcomes as if each were that of a user with one target.
+
+        Returns
+        -------
+        RankCounts
+            Without places, numbers of targets, offsets and blocks; equal outcomes add up.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_exact_ranks(
+        ...     [1, 1], n_items=9, user_ids=[7, 7], item_ids=[1, 2], rank_among="negatives"
+        ... )
+        >>> counts.n_outcomes, counts.single().n_outcomes, counts.single().n_users
+        (2, 1, 2.0)
+        """
+        if not self.several:
+            return self
+        none = dict.fromkeys(TARGETS)
+        return self._changed(**none, n_users=None, squared_weight=self.squared_weight)
+
+    def single_rows(self, rows: IntArray, *, near: float = 0.0) -> tuple[Self, IntArray]:
+        """Distinct outcomes of some rows as those of users with one target, and which each is.
+
+        Parameters
+        ----------
+        rows : ndarray of int, shape (n_rows,)
+            Numbers of outcomes.
+        near : float, default 0.0
+            Pools so near to each other, in log N, are taken as one where samples are less than
+            half of them.
+
+        Returns
+        -------
+        tuple of (RankCounts, ndarray of int)
+            The distinct outcomes, replicate groups merged, and for each row its number among them.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_exact_ranks(
+        ...     [1, 1], n_items=9, user_ids=[7, 7], item_ids=[1, 2], rank_among="negatives"
+        ... )
+        >>> distinct, row = counts.single_rows(np.array([0, 1]))
+        >>> distinct.n_outcomes, row.tolist()
+        (1, [0, 0])
+        """
+        key = [getattr(self, name)[rows] for name in KEY[:-1]]
+        if near > 0.0:
+            step = np.rint(np.exp(near * np.rint(np.log(key[1]) / near))).astype(np.int64)
+            key[1] = np.where((key[2] * 2 <= key[1]) & (key[2] * 2 <= step), step, key[1])
+        order = np.lexsort(key[::-1])
+        new = np.ones(order.size, dtype=bool)
+        new[1:] = np.logical_or.reduce([np.diff(column[order]) != 0 for column in key])
+        row = np.empty(order.size, dtype=np.int64)
+        row[order] = np.cumsum(new) - 1
+        kept = order[new]
+        columns = dict(zip(KEY, (column[kept] for column in key), strict=False))
+        one = np.ones(kept.size)
+        return self._build(schemes=self.schemes, **columns, weight=one), row
+
     def of_replicate(self, group: int) -> Self:
         """The same outcomes, marked as those of one replicate group.
 
@@ -176,6 +237,10 @@ class Algebra(Columns):
             np.concatenate([self.sampled_rank, other.sampled_rank]),
             np.concatenate([self.weight, other.weight]),
             replicate=np.concatenate([self.replicate, other.replicate]),
+            **{
+                name: np.concatenate([getattr(self, name), getattr(other, name)])
+                for name in (TARGETS if self.several or other.several else ())
+            },
             n_users=self.n_users + other.n_users,
             squared_weight=self.squared_weight + other.squared_weight,
         )

@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 
 from truerank import _checks
-from truerank._types import TargetWeighting
+from truerank._types import RankAmong, Repeats
 from truerank.outcomes import _ranks
 from truerank.outcomes._algebra import Algebra
-from truerank.outcomes._columns import replicates
+from truerank.outcomes._columns import about_targets, replicates
 from truerank.outcomes.schemes import Scheme
 
 
@@ -32,7 +32,13 @@ class Building(Algebra):
         user_ids: Any = None,
         item_ids: Any = None,
         weights: Any = None,
-        targets: TargetWeighting = "recall",
+        scores: Any = None,
+        rank_among: RankAmong | None = None,
+        repeats: Repeats | None = None,
+        shared_negatives: bool | None = None,
+        place: Any = None,
+        n_targets: Any = None,
+        offset: Any = None,
     ) -> Self:
         """Count sampled ranks.
 
@@ -57,16 +63,32 @@ class Building(Algebra):
             For adaptive samples, the negatives above the target that end the sampling: see
             :class:`Scheme`.
         user_ids : array-like, shape (n_rows,), optional
-            The user of each row. Several rows of one user are then repeated draws and make one
-            larger sample (without replacement, the draws must be disjoint).
+            The user of each row. A user with several rows has several targets, or repeated draws
+            for one: ``item_ids`` or ``repeats`` tell.
         item_ids : array-like, shape (n_rows,), optional
-            The target of each row, for users with several targets: each is ranked among the
-            non-targets and the user counts once. Needs ``user_ids``.
+            The target of each row. Rows of one user and one item are repeated draws for that
+            target and make one larger sample (without replacement, the draws must be disjoint).
+            Needs ``user_ids``.
         weights : array-like of float, shape (n_rows,), optional
-            Weight of each row; metrics become weighted means. All weigh 1 if not given.
-        targets : {"recall", "ndcg", "precision"}
-            How several targets of a user are weighted: 1 / number of targets (a mean over them),
-            1 / ideal DCG, or 1 each. Not together with ``weights``.
+            Weight of the user of each row; metrics become weighted means. All weigh 1 if not given.
+        scores : array-like of float, shape (n_rows,), optional
+            The targets' own scores, higher is better. They order several targets of a user that
+            were ranked among different negatives.
+        rank_among : {"negatives", "list"}, optional
+            For several targets: whether each rank is among the user's non-targets, or a position
+            in one list with all targets of the user. In a list ``sample_size`` and ``n_items``
+            count all of them.
+        repeats : {"targets", "draws"}, optional
+            What several rows of a user are if there are no ``item_ids``.
+        shared_negatives : bool, optional
+            True if the targets of a user were ranked among the same negatives; their sampled ranks
+            then order them, and ``scores`` are not needed.
+        place, n_targets : array-like of int, shape (n_rows,), optional
+            Where it is known already: the place of each target among those of its user, 1-based,
+            and how many the user has.
+        offset : array-like of int, shape (n_rows,), optional
+            Candidates known to score above the target that are neither targets nor in the pool
+            that negatives are drawn from, such as training items kept in the ranking.
 
         Returns
         -------
@@ -94,9 +116,19 @@ class Building(Algebra):
         Two draws of the same user make one sample of 199:
 
         >>> tr.RankCounts.from_ranks(
-        ...     [1, 3], num_negatives=99, n_items=3706, user_ids=["ann", "ann"], replacement=False
+        ...     [1, 3], num_negatives=99, n_items=3706, user_ids=["ann", "ann"], repeats="draws",
+        ...     replacement=False,
         ... )
         RankCounts(1 user; pools of 3,706 items; sample sizes 199; without replacement; 1 outcome)
+
+        Two targets of one user, each ranked among the same 99 negatives:
+
+        >>> counts = tr.RankCounts.from_ranks(
+        ...     [1, 3], num_negatives=99, n_items=3706, user_ids=["ann", "ann"], item_ids=[7, 8],
+        ...     rank_among="negatives", shared_negatives=True, replacement=False,
+        ... )
+        >>> counts.n_users, counts.place.tolist(), counts.n_targets.tolist()
+        (1.0, [1, 2], [2, 2])
         """
         units = _ranks.units(
             ranks,
@@ -109,7 +141,13 @@ class Building(Algebra):
             user_ids=user_ids,
             item_ids=item_ids,
             weights=weights,
-            targets=targets,
+            scores=scores,
+            rank_among=rank_among,
+            repeats=repeats,
+            shared_negatives=shared_negatives,
+            place=place,
+            n_targets=n_targets,
+            offset=offset,
         )
         return cls._build(
             [units.scheme],
@@ -118,6 +156,8 @@ class Building(Algebra):
             units.sample_size,
             units.sampled_rank,
             units.weight,
+            replicate=units.replicate,
+            **units.targets,
             n_users=units.n_users,
         )
 
@@ -130,7 +170,8 @@ class Building(Algebra):
         user_ids: Any = None,
         item_ids: Any = None,
         weights: Any = None,
-        targets: TargetWeighting = "recall",
+        rank_among: RankAmong | None = None,
+        repeats: Repeats | None = None,
     ) -> Self:
         """Count global ranks: those among all candidates, as a full evaluation gives them.
 
@@ -145,9 +186,11 @@ class Building(Algebra):
         item_ids : array-like, shape (n_rows,), optional
             The target of each row, for users with several targets. Needs ``user_ids``.
         weights : array-like of float, shape (n_rows,), optional
-            Weight of each row; all weigh 1 if not given.
-        targets : {"recall", "ndcg", "precision"}
-            How several targets of a user are weighted, as in :meth:`from_ranks`.
+            Weight of the user of each row; all weigh 1 if not given.
+        rank_among : {"negatives", "list"}, optional
+            For several targets, as in :meth:`from_ranks`.
+        repeats : {"targets", "draws"}, optional
+            What several rows of a user are if there are no ``item_ids``.
 
         Returns
         -------
@@ -168,7 +211,8 @@ class Building(Algebra):
             user_ids=user_ids,
             item_ids=item_ids,
             weights=weights,
-            targets=targets,
+            rank_among=rank_among,
+            repeats=repeats,
         )
 
     @classmethod
@@ -181,6 +225,10 @@ class Building(Algebra):
         sampled_rank: Any,
         weight: Any,
         replicate: Any = None,
+        place: Any = None,
+        n_targets: Any = None,
+        offset: Any = None,
+        block: Any = None,
         n_users: float | None = None,
         squared_weight: float | None = None,
     ) -> Self:
@@ -203,6 +251,12 @@ class Building(Algebra):
             Users (or shares of users) with each outcome, at least 0.
         replicate : array-like of int, shape (n_rows,), optional
             Groups of users who shared negatives, 1 to 100; 0 or None for none.
+        place, n_targets, offset : array-like of int, shape (n_rows,), optional
+            For users with several targets: the place of the target among them, 1-based, their
+            number, and candidates known to be above the target, as in :meth:`from_ranks`.
+        block : array-like of int, shape (n_rows,), optional
+            Blocks of users, 1 to 100: outcomes of one user are in one block; 0 or None for users
+            with one outcome.
         n_users : float, optional
             What metrics are divided by; the sum of the weights if not given.
         squared_weight : float, optional
@@ -242,6 +296,9 @@ class Building(Algebra):
             rank,
             _ranks.row_weights(weight, rank.size),
             replicate=replicates(replicate, rank.size),
+            **about_targets(
+                rank.size, place=place, n_targets=n_targets, offset=offset, block=block
+            ),
             n_users=n_users,
             squared_weight=squared_weight,
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -12,11 +13,12 @@ import numpy.typing as npt
 from truerank import _checks
 from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError
-from truerank.outcomes import _ranks
 from truerank.outcomes.schemes import Scheme
 
 MAX_REPLICATES = 100
 KEY = ("scheme", "n_items", "sample_size", "sampled_rank", "replicate")
+# Columns about users with several targets, and what they are where users have one.
+TARGETS = {"place": 1, "n_targets": 1, "offset": 0, "block": 0}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,6 +31,10 @@ class Columns:
     sample_size: IntArray
     sampled_rank: IntArray
     replicate: IntArray
+    place: IntArray
+    n_targets: IntArray
+    offset: IntArray
+    block: IntArray
     weight: FloatArray
     n_users: float
     squared_weight: float
@@ -44,27 +50,44 @@ class Columns:
         weight: FloatArray,
         *,
         replicate: IntArray | None = None,
+        place: IntArray | None = None,
+        n_targets: IntArray | None = None,
+        offset: IntArray | None = None,
+        block: IntArray | None = None,
         n_users: float | None = None,
         squared_weight: float | None = None,
     ) -> Self:
         """Sort, add up equal outcomes, drop empty ones."""
-        given = list(schemes)
-        kept = tuple(sorted(set(given)))
-        code = np.array([kept.index(s) for s in given], dtype=np.int64)[scheme]
+        named = list(schemes)
+        kept = tuple(sorted(set(named)))
+        code = np.array([kept.index(s) for s in named], dtype=np.int64)[scheme]
         group = np.zeros_like(code) if replicate is None else replicate
         key = [code, n_items, sample_size, sampled_rank, group]
+        about = dict(zip(TARGETS, (place, n_targets, offset, block), strict=True))
+        given = {
+            name: column
+            for name, column in about.items()
+            if column is not None and (column != TARGETS[name]).any()
+        }
+        key += given.values()
         n_users = float(weight.sum()) if n_users is None else float(n_users)
         squared = float(weight @ weight) if squared_weight is None else float(squared_weight)
-        kept_key, total = _ranks.add_up(key, weight)
+        kept_key, total = add_up(key, weight)
         for name, value in (("n_users", n_users), ("squared_weight", squared)):
             _checks.real(value, name, low=0.0, open_low=True)
-        code, pool, size, rank, group = kept_key
+        code, pool, size, rank, group, *rest = kept_key
         used = np.unique(code)
         code = np.searchsorted(used, code).astype(np.int64)
-        for array in (code, pool, size, rank, group, total):
+        for array in (code, pool, size, rank, group, *rest, total):
             array.setflags(write=False)
         names = tuple(kept[i] for i in used)
-        return cls(names, code, pool, size, rank, group, total, n_users, squared)
+        own = dict(zip(given, rest, strict=True))
+        # Columns that say nothing take no memory.
+        targets = [
+            own.get(name, np.broadcast_to(np.int64(usual), total.shape))
+            for name, usual in TARGETS.items()
+        ]
+        return cls(names, code, pool, size, rank, group, *targets, total, n_users, squared)
 
     # -- looking ----------------------------------------------------------------------------
 
@@ -103,6 +126,30 @@ class Columns:
         2.67
         """
         return self.total_weight**2 / self.squared_weight
+
+    @cached_property
+    def several(self) -> bool:
+        """Whether positions differ from ranks: users have several targets, or known items above.
+
+        Examples
+        --------
+        >>> tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706).several
+        False
+        """
+        return any(
+            bool((getattr(self, name) != usual).any()) for name, usual in TARGETS.items()
+        )
+
+    @property
+    def targets_per_user(self) -> float:
+        """Mean number of targets per user.
+
+        Examples
+        --------
+        >>> tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706).targets_per_user
+        1.0
+        """
+        return self.total_weight / self.n_users
 
     @property
     def pairs_per_user(self) -> float:
@@ -145,13 +192,19 @@ class Columns:
         )
         exact = float(self.weight[self.is_exact].sum()) / self.total_weight
         return (
-            f"RankCounts({_several(self.n_users, 'user')}; pools of {_spread(self.n_items)} items; "
+            f"RankCounts({_several(self.n_users, 'user')}{self._targets()}; pools of {_spread(self.n_items)} items; "
             f"sample sizes {_spread(self.sample_size)}; {schemes}; "
             f"{_several(float(self.n_outcomes), 'outcome')}"
             + (f"; {exact:.0%} exact" if exact else "")
             + ("; negatives shared within replicate groups" if self.replicate.any() else "")
             + ")"
         )
+
+    def _targets(self) -> str:
+        """How many targets users have, if it is not one each."""
+        if not (self.n_targets > 1).any():
+            return ""
+        return f", {_spread(self.n_targets)} targets each"
 
     def __eq__(self, other: object) -> bool:
         """Same outcomes and weights (fractions to 1e-12, whole users exactly)."""
@@ -160,7 +213,10 @@ class Columns:
         same = self.schemes == other.schemes and self.n_outcomes == other.n_outcomes
         return (
             same
-            and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in KEY)
+            and all(
+                np.array_equal(getattr(self, name), getattr(other, name))
+                for name in (*KEY, *TARGETS)
+            )
             and bool(np.allclose(self.weight, other.weight, rtol=1e-12, atol=0))
             and bool(np.isclose(self.n_users, other.n_users, rtol=1e-12, atol=0))
         )
@@ -169,8 +225,35 @@ class Columns:
 
     def _changed(self, **changes: Any) -> Self:
         """A copy with some columns changed, built again: sorted, equal outcomes added up."""
-        names = (*KEY, "schemes", "weight", "n_users", "squared_weight")
+        names = (*KEY, *TARGETS, "schemes", "weight", "n_users", "squared_weight")
         return self._build(**({name: getattr(self, name) for name in names} | changes))
+
+
+def about_targets(n_rows: int, **given: Any) -> dict[str, IntArray | None]:
+    """Checked columns of `TARGETS`, (n_rows,) each; None where they are not given."""
+    columns: dict[str, IntArray | None] = {
+        name: None if value is None else _checks.per_row(value, name, n_rows, low=0)
+        for name, value in given.items()
+    }
+    for name, column in columns.items():
+        if column is not None:
+            low = TARGETS[name]
+            _checks.within(column, name, low=low, high=np.inf, because=f"it is at least {low}")
+    place, n_targets = columns.get("place"), columns.get("n_targets")
+    if place is not None:
+        most = np.ones(n_rows, dtype=np.int64) if n_targets is None else n_targets
+        beyond = place > most
+        if beyond.any():
+            row = int(np.argmax(beyond))
+            raise InputError(
+                f"place is {place[row]} at row {row}; the user has n_targets={most[row]}, and the "
+                "best of them has place 1"
+            )
+    block = columns.get("block")
+    if block is not None:
+        because = f"0 is none, blocks are 1 to {MAX_REPLICATES}"
+        _checks.within(block, "block", low=0, high=MAX_REPLICATES, because=because)
+    return columns
 
 
 def replicates(replicate: Any, n_rows: int) -> IntArray:
@@ -194,3 +277,17 @@ def _several(value: float, what: str) -> str:
 def _spread(values: IntArray) -> str:
     low, high = int(values.min()), int(values.max())
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def add_up(key: Sequence[IntArray], weight: FloatArray) -> tuple[list[IntArray], FloatArray]:
+    """The distinct rows of the columns ``key``, sorted, and the sums of their weights above 0."""
+    order = np.lexsort(key[::-1])
+    key = [column[order] for column in key]
+    new = np.ones(order.size, dtype=bool)
+    new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in key])
+    starts = np.flatnonzero(new)
+    total = np.add.reduceat(weight[order], starts) if starts.size else np.empty(0)
+    starts, total = starts[total > 0], total[total > 0]
+    if not starts.size:
+        raise InputError("all weights are 0; there is nothing to count")
+    return [column[starts] for column in key], total

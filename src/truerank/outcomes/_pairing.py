@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -113,15 +114,19 @@ def _common_codes(ids: Mapping[str, npt.NDArray[Any]], name: str) -> dict[str, I
 
 
 def in_order(units: Units, order: IntArray) -> Units:
-    return Units(
-        units.scheme,
-        units.row[order],
-        units.n_items[order],
-        units.sample_size[order],
-        units.sampled_rank[order],
-        units.weight[order],
-        units.n_users,
-    )
+    names = ("row", "n_items", "sample_size", "sampled_rank", "weight")
+    return replace(units, **{name: getattr(units, name)[order] for name in names})
+
+
+def check_one_target(found: Mapping[str, Units]) -> None:
+    """Raise where users have several targets: their places differ by model."""
+    for model, units in found.items():
+        n_targets = units.targets.get("n_targets")
+        if n_targets is not None and (n_targets > 1).any():
+            raise InputError(
+                f"users of {model} have up to {int(n_targets.max())} targets; paired counts are "
+                "for one target per user: count each model on its own and compare those counts"
+            )
 
 
 def check_same_users(

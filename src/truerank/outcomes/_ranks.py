@@ -10,11 +10,14 @@ from typing import Any, get_args
 import numpy as np
 
 from truerank import _checks
-from truerank._types import FloatArray, IntArray, TargetWeighting
+from truerank._types import FloatArray, IntArray, RankAmong, Repeats
 from truerank.errors import AssumptionWarning, InputError
+from truerank.outcomes import _places
+from truerank.outcomes._columns import about_targets
 from truerank.outcomes.schemes import Scheme
 
-TARGETS: tuple[str, ...] = get_args(TargetWeighting)
+AMONG: tuple[str, ...] = get_args(RankAmong)
+REPEATS: tuple[str, ...] = get_args(Repeats)
 # Above one in this many of the pool, drawing with or without replacement gives different answers.
 _REPLACEMENT_MATTERS = 20
 _LARGEST_WEIGHT = 1e100  # whose square is a float still
@@ -138,7 +141,7 @@ def combine_draws(
         row = int(np.setdiff1d(np.arange(unit.size), first)[0])
         raise InputError(
             f"user of row {row} occurs twice; repeated adaptive samples of one user do not "
-            "combine (give item_ids if these are several targets)"
+            "combine (give item_id if these are several targets)"
         )
     if (pool != pool[first][group]).any():
         row = int(np.argmax(pool != pool[first][group]))
@@ -154,7 +157,7 @@ def combine_draws(
         raise InputError(
             f"the draws of the user of row {int(first[at])} add up to a sample of "
             f"{total_size[at]}, more than n_items={pool[first][at]}; without replacement repeated "
-            "draws must be disjoint (give item_ids if these are several targets)"
+            "draws must be disjoint (give item_id if these are several targets)"
         )
     return first, pool[first], total_size, total_rank
 
@@ -167,27 +170,12 @@ def same_weight(weight: FloatArray, unit: IntArray, first: IntArray) -> FloatArr
     return weight[first]
 
 
-def target_weights(user: IntArray | None, n_rows: int, targets: str) -> tuple[FloatArray, float]:
-    """Weight of each unit and the number of users (KR20 eq. 3, 4 and 6)."""
-    if user is None:
-        return np.ones(n_rows), float(n_rows)
-    _, group, count = np.unique(user, return_inverse=True, return_counts=True)
-    if targets == "recall":
-        per_user = 1.0 / count
-    elif targets == "ndcg":
-        ideal = np.cumsum(1.0 / np.log2(np.arange(2.0, count.max() + 2.0)))
-        per_user = 1.0 / ideal[count - 1]
-    else:
-        per_user = np.ones(count.size)
-    return per_user[group], float(count.size)
-
-
 @dataclass(frozen=True)
 class Units:
     """Ranks ready to be counted, one per user or per (user, target): arrays of shape (n_units,).
 
-    ``row`` is the first of the given rows that each comes from. ``n_users`` is None where weights
-    were given: it is their sum then.
+    ``row`` is the first of the given rows that each comes from; ``n_users`` what metrics are
+    divided by; ``targets`` the columns about several targets, None where users have one.
     """
 
     scheme: Scheme
@@ -196,7 +184,9 @@ class Units:
     sample_size: IntArray
     sampled_rank: IntArray
     weight: FloatArray
-    n_users: float | None
+    n_users: float
+    replicate: IntArray | None
+    targets: dict[str, IntArray | None]
 
 
 def units(
@@ -211,13 +201,18 @@ def units(
     user_ids: Any = None,
     item_ids: Any = None,
     weights: Any = None,
-    targets: TargetWeighting = "recall",
+    scores: Any = None,
+    rank_among: RankAmong | None = None,
+    repeats: Repeats | None = None,
+    shared_negatives: bool | None = None,
+    place: Any = None,
+    n_targets: Any = None,
+    offset: Any = None,
 ) -> Units:
     """Ranks as given, checked, with repeated draws combined: see `RankCounts.from_ranks`."""
-    if targets not in TARGETS:
-        raise _checks.unknown("targets weighting", targets, TARGETS)
-    if weights is not None and targets != "recall":
-        raise InputError(f"targets is {targets!r} and weights are given: drop one of them")
+    for value, known, name in ((rank_among, AMONG, "rank_among"), (repeats, REPEATS, "repeats")):
+        if value is not None and value not in known:
+            raise _checks.unknown(name, value, known)
     rank = _checks.whole_numbers(ranks, "sampled_rank")
     size = sample_sizes(sample_size, num_negatives, rank.size)
     pool = pool_sizes(n_items, rank.size)
@@ -226,37 +221,131 @@ def units(
         ladder=() if ladder is None else ladder,  # type: ignore[arg-type]
         hits=hits,  # type: ignore[arg-type]
     )
-    check_outcomes(scheme, pool, size, rank)
     weight = None if weights is None else row_weights(weights, rank.size)
     user = None if user_ids is None else codes(user_ids, "user_ids", rank.size)
     if item_ids is not None and user is None:
         raise InputError("item_ids is given without user_ids; targets belong to users")
+    about = about_targets(rank.size, place=place, n_targets=n_targets, offset=offset)
+    unit = _told_apart(user, item_ids, repeats, rank.size)
+    several = unit is not None and user is not None and unit.max() > user.max()
+    replicate = None
+    if several:
+        assert user is not None and unit is not None
+        about["n_targets"] = _counted(user, unit, about["n_targets"])
+        if about["place"] is None:
+            counts_targets = rank_among == "list" and sample_size is not None
+            rank, pool, size, about["place"] = _placed(
+                user, unit, rank, pool, size, about["n_targets"], scores,
+                rank_among, shared_negatives, counts_targets=counts_targets,
+            )  # fmt: skip
+        about["block"] = _places.blocks(user_ids, about["n_targets"])
+        if rank_among == "list" or shared_negatives:
+            replicate = about["block"]
+    check_outcomes(scheme, pool, size, rank)
     row = np.arange(rank.size)
-    if user is not None:
-        unit = user
-        if item_ids is not None:
-            item = codes(item_ids, "item_ids", rank.size)
-            unit = np.unique(user * (item.max() + 1) + item, return_inverse=True)[1]
+    if unit is not None and user is not None:
         row, pool, size, rank = combine_draws(scheme, unit, pool, size, rank)
+        weight = None if weight is None else same_weight(weight, user, row)
         user = user[row]
-        weight = None if weight is None else same_weight(weight, unit, row)
     if replacement is None:
         warn_if_replacement_matters(size, pool, depth=1)
-    n_users = None
     if weight is None:
-        weight, n_users = target_weights(user, rank.size, targets)
-    return Units(scheme, row, pool, size, rank, weight, n_users)
+        weight = np.ones(rank.size)
+    first = np.arange(rank.size) if user is None else np.unique(user, return_index=True)[1]
+    return Units(
+        scheme, row, pool, size, rank, weight, float(weight[first].sum()),
+        None if replicate is None else replicate[row],
+        {name: None if column is None else column[row] for name, column in about.items()},
+    )  # fmt: skip
 
 
-def add_up(key: Sequence[IntArray], weight: FloatArray) -> tuple[list[IntArray], FloatArray]:
-    """The distinct rows of the columns ``key``, sorted, and the sums of their weights above 0."""
-    order = np.lexsort(key[::-1])
-    key = [column[order] for column in key]
-    new = np.ones(order.size, dtype=bool)
-    new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in key])
-    starts = np.flatnonzero(new)
-    total = np.add.reduceat(weight[order], starts) if starts.size else np.empty(0)
-    starts, total = starts[total > 0], total[total > 0]
-    if not starts.size:
-        raise InputError("all weights are 0; there is nothing to count")
-    return [column[starts] for column in key], total
+def _told_apart(
+    user: IntArray | None, item_ids: Any, repeats: str | None, n_rows: int
+) -> IntArray | None:
+    """Which rows are about one target: codes, more of them than users if these have several."""
+    if user is None:
+        return None
+    if item_ids is not None:
+        item = codes(item_ids, "item_ids", n_rows)
+        _, unit = np.unique(user * (item.max() + 1) + item, return_inverse=True)
+        return np.asarray(unit, dtype=np.int64)
+    if repeats == "targets":
+        return np.arange(n_rows)
+    _, first = np.unique(user, return_index=True)
+    if first.size < n_rows and repeats is None:
+        row = int(np.setdiff1d(np.arange(n_rows), first)[0])
+        raise InputError(
+            f"the user of row {row} has more than one row, and there is no item_id: give item_id "
+            "if users have several targets (or say repeats='targets'), or say repeats='draws' if "
+            "these are repeated draws for one target, which make one larger sample"
+        )
+    return user
+
+
+def _counted(user: IntArray, unit: IntArray, given: IntArray | None) -> IntArray:
+    """The number of targets of each row's user; more than are listed, if they say so."""
+    _, first = np.unique(unit, return_index=True)
+    listed = np.bincount(user[first])[user]
+    if given is None:
+        return np.asarray(listed, dtype=np.int64)
+    if (given < listed).any():
+        row = int(np.argmax(given < listed))
+        raise InputError(
+            f"n_targets is {given[row]} at row {row}; its user has {listed[row]} targets here"
+        )
+    return given
+
+
+def _placed(
+    user: IntArray,
+    unit: IntArray,
+    rank: IntArray,
+    pool: IntArray,
+    size: IntArray,
+    n_targets: IntArray,
+    scores: Any,
+    rank_among: str | None,
+    shared_negatives: bool | None,
+    *,
+    counts_targets: bool,
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Ranks among the non-targets, pools and sizes to go with them, and places."""
+    if rank_among is None:
+        raise InputError(
+            "users have several targets and rank_among is not given: say rank_among='negatives' "
+            "if each rank is among the user's non-targets, rank_among='list' if all targets of a "
+            "user stand in one ranked list with the negatives"
+        )
+    _, first, group = np.unique(unit, return_index=True, return_inverse=True)
+    if rank_among == "list":
+        if first.size < unit.size:
+            raise InputError(
+                "rank_among is 'list' and a target has several rows; ranks of repeated draws must "
+                "be ranks among the negatives"
+            )
+        place = _places.places(user, rank)
+        order = np.lexsort([rank, user])
+        same = (np.diff(user[order]) == 0) & (np.diff(rank[order]) == 0)
+        if same.any():
+            row = int(order[1:][same][0])
+            raise InputError(
+                f"rank_among is 'list' and rank {rank[row]} occurs twice for the user of row "
+                f"{row}; positions in one list differ: were they ranked among the negatives?"
+            )
+        found = rank - place + 1
+        others = n_targets - 1
+        return found, pool - others, (size - others if counts_targets else size), place
+    exact = bool((size == pool).all())
+    if scores is not None:
+        best = -_checks.numeric(scores, "score")
+        if best.size != rank.size:
+            raise InputError(f"scores has {best.size} values; there are {rank.size} ranks")
+        return rank, pool, size, _places.places(user[first], best[first], rank[first])[group]
+    if not (exact or shared_negatives):
+        raise InputError(
+            "users have several targets, each ranked among negatives of its own, so that sampled "
+            "ranks do not tell which target of a user is the best: give score (the targets' own "
+            "scores), or say shared_negatives=True if a user's targets met the same negatives"
+        )
+    total = np.bincount(group, rank).astype(np.int64)
+    return rank, pool, size, _places.places(user[first], total)[group]

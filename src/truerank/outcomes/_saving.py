@@ -11,10 +11,10 @@ import numpy as np
 from truerank import _checks
 from truerank.errors import InputError
 from truerank.outcomes import _ranks, tables
-from truerank.outcomes._columns import KEY, Columns, replicates
+from truerank.outcomes._columns import KEY, TARGETS, Columns, about_targets, replicates
 from truerank.outcomes.schemes import Scheme
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # 1, without columns about several targets, is still written where it does
 _FORMAT_KEY = b"truerank.rank_counts"
 
 
@@ -28,7 +28,8 @@ class Saving(Columns):
         -------
         pyarrow.Table
             Columns ``scheme`` (readable text), ``n_items``, ``sample_size``, ``sampled_rank``,
-            ``replicate`` and ``weight``; ``n_users`` and ``squared_weight`` in its metadata.
+            ``replicate`` and ``weight``, with several targets also ``place``, ``n_targets``,
+            ``offset`` and ``block``; ``n_users`` and ``squared_weight`` in its metadata.
 
         Examples
         --------
@@ -38,12 +39,14 @@ class Saving(Columns):
         """
         import pyarrow as pa
 
-        names = pa.array([scheme.name for scheme in self.schemes])
+        known = pa.array([scheme.name for scheme in self.schemes])
         columns = {
-            "scheme": pa.DictionaryArray.from_arrays(pa.array(self.scheme, pa.int32()), names)
+            "scheme": pa.DictionaryArray.from_arrays(pa.array(self.scheme, pa.int32()), known)
         }
-        columns |= {name: pa.array(getattr(self, name)) for name in (*KEY[1:], "weight")}
-        facts = f"{FORMAT_VERSION} {self.n_users!r} {self.squared_weight!r}"
+        names = (*KEY[1:], *(TARGETS if self.several else ()), "weight")
+        columns |= {name: pa.array(getattr(self, name)) for name in names}
+        version = FORMAT_VERSION if self.several else 1
+        facts = f"{version} {self.n_users!r} {self.squared_weight!r}"
         return pa.table(columns, metadata={_FORMAT_KEY: facts.encode()})
 
     def to_pandas(self) -> Any:
@@ -132,7 +135,7 @@ class Saving(Columns):
                 "paired counts PairedCounts.load"
             )
         version, _, rest = facts.decode(errors="replace").partition(" ")
-        if version != str(FORMAT_VERSION):
+        if version not in map(str, range(1, FORMAT_VERSION + 1)):
             raise InputError(
                 f"{path} is RankCounts format {version[:20]!r}; this truerank reads up to "
                 f"{FORMAT_VERSION}: upgrade truerank"
@@ -185,6 +188,13 @@ class Saving(Columns):
             rank,
             _ranks.row_weights(source.values("weight"), rank.size),
             replicate=replicates(group, rank.size),
+            **about_targets(
+                rank.size,
+                **{
+                    name: source.values(name) if name in source.columns else None
+                    for name in TARGETS
+                },
+            ),
             n_users=n_users,
             squared_weight=squared_weight,
         )

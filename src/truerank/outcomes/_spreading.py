@@ -43,12 +43,17 @@ def spread(
         parts.append((np.full(rank.size, pool), np.full(rank.size, size), rank + 1, by_rank[rank]))
         n_outcomes += rank.size
         if n_outcomes > MOST_OUTCOMES:
-            raise InputError(
-                f"ties are so many that to share them out takes over {MOST_OUTCOMES:,} outcomes; "
-                "say ties='random', which is right in the mean too"
-            )
+            raise too_many_ties()
     pools, sizes, ranks, weights = (np.concatenate(column) for column in zip(*parts, strict=True))
     return pools, sizes, ranks, weights
+
+
+def too_many_ties() -> InputError:
+    """The error for ties that would take too many outcomes."""
+    return InputError(
+        f"ties are so many that to share them out takes over {MOST_OUTCOMES:,} outcomes; "
+        "say ties='random', which is right in the mean too"
+    )
 
 
 def _starts(columns: npt.NDArray[Any]) -> IntArray:

@@ -7,7 +7,7 @@ from typing import Any, Self, TypedDict, Unpack
 
 import numpy.typing as npt
 
-from truerank._types import TargetWeighting
+from truerank._types import RankAmong, Repeats
 from truerank.errors import InputError
 from truerank.outcomes import _large, _ranks, tables
 from truerank.outcomes._building import Building
@@ -25,7 +25,9 @@ class TableOptions(TypedDict, total=False):
     replacement: bool | None
     ladder: Iterable[int] | None
     hits: int | Sequence[int]
-    targets: TargetWeighting
+    rank_among: RankAmong | None
+    repeats: Repeats | None
+    shared_negatives: bool | None
     columns: Mapping[str, str] | None
 
 
@@ -43,13 +45,16 @@ class Tabular(Building):
         replacement: bool | None = None,
         ladder: Iterable[int] | None = None,
         hits: int | Sequence[int] = 1,
-        targets: TargetWeighting = "recall",
+        rank_among: RankAmong | None = None,
+        repeats: Repeats | None = None,
+        shared_negatives: bool | None = None,
         columns: Mapping[str, str] | None = None,
     ) -> Self:
         """Count the sampled ranks of a table with one row per rank.
 
         Read are the columns ``rank`` (or ``sampled_rank``) and, where present, ``sample_size`` or
-        ``num_negatives``, ``n_items``, ``user_id``, ``item_id`` and ``weight``; other common
+        ``num_negatives``, ``n_items``, ``user_id``, ``item_id`` and ``weight``; for users with
+        several targets also ``score``, or ``place``, ``n_targets`` and ``offset``. Other common
         spellings are known.
 
         Parameters
@@ -70,8 +75,15 @@ class Tabular(Building):
             For adaptive samples, the sizes that a user may end with: see :class:`Scheme`.
         hits : int or sequence of int
             For adaptive samples, the negatives above the target that end the sampling.
-        targets : {"recall", "ndcg", "precision"}
-            How several targets of a user are weighted, as in :meth:`from_ranks`.
+        rank_among : {"negatives", "list"}, optional
+            For users with several targets: whether each rank is among the user's non-targets, or a
+            position in one list with all targets of the user. Not needed with a column ``place``.
+        repeats : {"targets", "draws"}, optional
+            What several rows of a user are if there is no column ``item_id``: several targets, or
+            repeated draws for one, which make one larger sample.
+        shared_negatives : bool, optional
+            True if the targets of a user were ranked among the same negatives, so that sampled
+            ranks order them; otherwise a column ``score`` has to.
         columns : mapping of str to str, optional
             Our name -> the table's, for other spellings: ``{"sampled_rank": "pos"}``.
 
@@ -94,7 +106,14 @@ class Tabular(Building):
         RankCounts(3 users; pools of 3,706 items; sample sizes 100; without replacement; 2 outcomes)
         """
         given = {"num_negatives": num_negatives, "sample_size": sample_size, "n_items": n_items}
-        options = {"replacement": replacement, "ladder": ladder, "hits": hits, "targets": targets}
+        options = {
+            "replacement": replacement,
+            "ladder": ladder,
+            "hits": hits,
+            "rank_among": rank_among,
+            "repeats": repeats,
+            "shared_negatives": shared_negatives,
+        }
         if (large := _large.find(table)) is not None:
             return cls._from_large(large, columns, options, given)[""]
         return cls._from_table(tables.read(table), columns, options, **given)
@@ -113,7 +132,8 @@ class Tabular(Building):
             The column that tells the models apart.
         **options : TableOptions
             ``num_negatives``, ``sample_size``, ``n_items``, ``replacement``, ``ladder``, ``hits``,
-            ``targets`` and ``columns``, as in :meth:`from_table`.
+            ``rank_among``, ``repeats``, ``shared_negatives`` and ``columns``, as in
+            :meth:`from_table`.
 
         Returns
         -------
@@ -226,7 +246,11 @@ def table_ranks(
     if given["n_items"] is None:
         raise InputError(f"n_items is neither given nor a column of {source.name}")
     identities: dict[str, Any] = {
-        f"{name}s": _column(source, name, columns) for name in ("user_id", "item_id", "weight")
+        f"{name}s": _column(source, name, columns)
+        for name in ("user_id", "item_id", "weight", "score")
+    }
+    identities |= {
+        name: _column(source, name, columns) for name in ("place", "n_targets", "offset")
     }
     if identities["user_ids"] is None:  # an item without its user tells nothing
         identities["item_ids"] = None

@@ -16,9 +16,11 @@ from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError
 from truerank.outcomes import _ranks, tables
 from truerank.outcomes._paired_saving import PairedSaving, is_saved_paired
+from truerank.outcomes._columns import add_up
 from truerank.outcomes._pairing import (
     UNPAIRED,
     check_joint,
+    check_one_target,
     check_same_design,
     check_same_users,
     check_several,
@@ -120,7 +122,7 @@ class PairedCounts(PairedSaving):
             of user ids. Rows may be in any order.
         **options : TableOptions
             ``num_negatives``, ``sample_size``, ``n_items``, ``replacement``, ``ladder``, ``hits``,
-            ``targets`` and ``columns``, as in :meth:`RankCounts.from_table`, the same for all.
+            ``repeats`` and ``columns``, as in :meth:`RankCounts.from_table`, the same for all.
 
         Returns
         -------
@@ -197,6 +199,7 @@ class PairedCounts(PairedSaving):
                     f"{model} has no column user_id; models are paired by users ({UNPAIRED})"
                 )
         found = {model: _ranks.units(**ranks, **options) for model, ranks in models.items()}
+        check_one_target(found)
         key = keys(models, found)
         order = {model: np.argsort(codes, kind="stable") for model, codes in key.items()}
         first, *others = models
@@ -214,7 +217,7 @@ class PairedCounts(PairedSaving):
             np.stack([units.sample_size for units in aligned.values()], axis=1),
             np.stack([units.sampled_rank for units in aligned.values()], axis=1),
             one.weight,
-            n_users=float(one.weight.sum()) if one.n_users is None else one.n_users,
+            n_users=one.n_users,
             squared_weight=float(one.weight @ one.weight),
         )
 
@@ -250,7 +253,7 @@ class PairedCounts(PairedSaving):
         check_joint(models, pairs, joint, sample_size, sampled_rank, tied)
         columns = [code, sample_size, sampled_rank, tied, joint.reshape(n_rows, 9 * len(pairs))]
         key = [n_items, *(column for block in columns for column in block.T)]
-        (pool, *rest), total = _ranks.add_up(key, weight)
+        (pool, *rest), total = add_up(key, weight)
         table = np.stack(rest, axis=1)
         code, size, rank, ties = (table[:, i * n_models : (i + 1) * n_models] for i in range(4))
         found = table[:, 4 * n_models :].reshape(total.size, len(pairs), 3, 3)

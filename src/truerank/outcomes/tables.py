@@ -29,6 +29,10 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "rating": ("rating",),
     "timestamp": ("timestamp", "time"),
     "weight": ("weight",),
+    "score": ("score", "prediction"),
+    "place": ("place",),
+    "n_targets": ("n_targets",),
+    "offset": ("offset",),
     "model": ("model", "algorithm"),
 }
 

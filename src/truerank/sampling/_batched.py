@@ -121,7 +121,10 @@ def sample(scorer: Scorer, task: Task, drawing: Drawing, advance: Callable[[int]
         money=sampler.money,
         advance=advance,
     )
-    return Ranked(above, sampler.tied, size, sampler.pairs, scheme, drawing.breaks_ties)
+    return Ranked(
+        above, sampler.tied, size, sampler.pairs, scheme, drawing.breaks_ties,
+        target_score=sampler.target_score,
+    )  # fmt: skip
 
 
 def given(
@@ -140,7 +143,10 @@ def given(
         place = start[rows, None] + np.arange(length[rows[0]])
         above[rows], tied[rows] = sampler.count(rows, negatives[place])
         advance(rows.size)
-    return Ranked(above, tied, length + 1, sampler.pairs, drawing.scheme, drawing.breaks_ties)
+    return Ranked(
+        above, tied, length + 1, sampler.pairs, drawing.scheme, drawing.breaks_ties,
+        target_score=sampler.target_score,
+    )  # fmt: skip
 
 
 def _batches(length: IntArray) -> Iterator[IntArray]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from truerank._types import IntArray
+from truerank._types import FloatArray, IntArray
 from truerank.designs.draws import Draw, Uniform
 from truerank.outcomes.schemes import Scheme
 from truerank.rng import Keys
@@ -31,6 +31,8 @@ class Ranked:
         Whether ties were broken while negatives were drawn.
     replicate
         The replicate group of each row, where negatives were shared; None for independent rows.
+    target_score
+        The target's own score, where a user has several targets with negatives of their own.
     """
 
     above: IntArray
@@ -40,6 +42,15 @@ class Ranked:
     scheme: Scheme
     ties_broken: bool
     replicate: IntArray | None = None
+    target_score: FloatArray | None = None
+
+    def of(self, rows: IntArray) -> Ranked:
+        """Some of the rows; ``pairs`` are still those of all."""
+        names = ("above", "tied", "sample_size", "replicate", "target_score")
+        arrays = {name: getattr(self, name) for name in names}
+        return replace(
+            self, **{name: None if a is None else a[rows] for name, a in arrays.items()}
+        )
 
 
 @dataclass(frozen=True)
@@ -57,7 +68,7 @@ class Drawing:
     keys
         Of the streams of negatives, one per test row; rows with equal keys share a stream.
     tie_keys
-        By which ties are broken, one per test row.
+        By which users break ties, one per test row.
     draw
         How a negative is drawn.
     shared

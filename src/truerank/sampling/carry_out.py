@@ -10,13 +10,14 @@ import numpy as np
 
 from truerank import _checks
 from truerank import progress as _progress
-from truerank._types import IntArray
+from truerank._types import FloatArray, IntArray
 from truerank.designs import Adaptive, Auto, Design, Exact, Fixed, Frozen
 from truerank.designs.draws import Draw, Uniform
 from truerank.designs.purse import Purse
 from truerank.errors import InputError, OutOfBudget, TruerankError
 from truerank.outcomes.schemes import Scheme
 from truerank.progress import Progress
+from truerank.rng import user_keys
 from truerank.sampling import _batched, _fused, _tie_modes, blocks
 from truerank.sampling._drawing import Drawing, Ranked
 from truerank.sampling.frozen import matched
@@ -310,8 +311,28 @@ def sample(scorer: Scorer, task: Task, drawing: Drawing, *, progress: Progress =
         if found is None:
             return _batched.sample(scorer, task, drawing, advance)
         if drawing.shared and len(scheme.ladder) == 1 and not found[2]:
-            return _fused.sample_shared(found, scorer, task, drawing, advance)
-        return _fused.sample(found, scorer, task, drawing, advance)
+            ranked = _fused.sample_shared(found, scorer, task, drawing, advance)
+        else:
+            ranked = _fused.sample(found, scorer, task, drawing, advance)
+    return dataclasses.replace(ranked, target_score=target_scores(scorer, task))
+
+
+def target_scores(scorer: Scorer, task: Task) -> FloatArray | None:
+    """The scores of targets by vectors or a matrix, which cost nothing, where users have several.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        Vectors or a score matrix.
+    task : Task
+        The targets.
+
+    Returns
+    -------
+    ndarray of float, shape (n_rows,), or None
+        None if users have one target each: nobody asks for its place.
+    """
+    return scorer.score(task.user, task.target[:, None])[:, 0] if task.several else None
 
 
 def sampler(scorer: Scorer, task: Task, drawing: Drawing) -> _batched.Batched | _fused.Fused:
@@ -407,7 +428,10 @@ def _given(
     if found is not None:
         run = lambda *arguments: _fused.given(found, *arguments)  # noqa: E731
     with _progress.reporting(progress, task.n_rows, "ranking") as advance:
-        return run(scorer, task, start, items, drawing, advance)
+        ranked = run(scorer, task, start, items, drawing, advance)
+    if found is not None:
+        ranked = dataclasses.replace(ranked, target_score=target_scores(scorer, task))
+    return ranked
 
 
 def drawing_of(
@@ -420,5 +444,6 @@ def drawing_of(
     total: int | None = None,
 ) -> Drawing:
     """What to draw for the rows of a task, each user on its own stream."""
-    keys = task.keys(seed)
-    return Drawing(scheme, total, _tie_modes.code(mode), keys, _tie_modes.keys(keys), draw)
+    # Negatives are a target's own; ties are broken alike for all targets of a user.
+    keys, tie_keys = task.keys(seed), _tie_modes.keys(user_keys(task.user_id, seed))
+    return Drawing(scheme, total, _tie_modes.code(mode), keys, tie_keys, draw)

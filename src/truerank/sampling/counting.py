@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError
+from truerank.outcomes._places import blocks
 from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.paired import PairedCounts
 from truerank.outcomes.tables import SCHEME_KEY
-from truerank.rng import Keys
+from truerank.rng import Keys, draws, user_keys
+from truerank.sampling import _tie_modes
 from truerank.sampling._drawing import Ranked
 from truerank.sampling.joint import RankedTogether
 from truerank.scoring import ties as _ties
@@ -21,7 +24,7 @@ from truerank.scoring.task import Task
 
 
 def counts_of(task: Task, ranked: Ranked, ties: str, seed: int) -> RankCounts:
-    """The counts of ranked targets; users count once, however many targets they have.
+    """The counts of ranked targets.
 
     Parameters
     ----------
@@ -41,26 +44,73 @@ def counts_of(task: Task, ranked: Ranked, ties: str, seed: int) -> RankCounts:
     """
     policy, keys = _left_to_do(task, ranked, ties, seed)
 
-    def of(rows: Any, n_users: float) -> RankCounts:
+    def of(task: Task, ranked: Ranked, keys: Keys | None) -> RankCounts:
         return _ties.counts(
-            ranked.above[rows],
-            ranked.tied[rows],
+            ranked.above,
+            ranked.tied,
             policy,
             scheme=ranked.scheme,
-            n_items=task.n_items[rows],
-            sample_size=ranked.sample_size[rows],
-            weight=task.weight[rows],
-            n_users=n_users,
-            keys=None if keys is None else keys[rows],
+            n_items=task.n_items,
+            sample_size=ranked.sample_size,
+            n_users=task.n_users,
+            keys=keys,
+            targets=targets_of(task, ranked, seed),
         )
 
     if ranked.replicate is None:
-        return of(slice(None), task.n_users)
+        return of(task, ranked, keys)
     parts = []
-    for group in np.unique(ranked.replicate):
+    for group in np.unique(ranked.replicate):  # whole users
         rows = np.flatnonzero(ranked.replicate == group)
-        parts.append(of(rows, float(task.weight[rows].sum())).of_replicate(int(group)))
+        part = of(task.take(rows), ranked.of(rows), None if keys is None else keys[rows])
+        parts.append(part.of_replicate(int(group)))
     return functools.reduce(operator.add, parts)
+
+
+def targets_of(task: Task, ranked: Ranked, seed: int) -> _ties.Targets | None:
+    """Where several targets of a user stand among each other; None if all users have one.
+
+    Parameters
+    ----------
+    task : Task
+        The targets.
+    ranked : Ranked
+        Where they stand. Without their scores, targets of a user met the same items.
+    seed : int
+        Seed of random ties.
+
+    Returns
+    -------
+    Targets or None
+        Their places.
+    """
+    if not task.several:
+        return None
+    tie_keys = tie_keys_of(task, seed)
+    return _ties.Targets.of(
+        task.group,
+        task.n_targets,
+        blocks(task.user_id, task.n_targets),
+        ordering(ranked.above, ranked.tied, ranked.target_score),
+        draws(tie_keys, task.target),
+        tie_keys,
+    )
+
+
+def tie_keys_of(task: Task, seed: int) -> Keys:
+    """The keys by which the users of a task break ties, (n_rows,)."""
+    return _tie_modes.keys(user_keys(task.user_id, seed))
+
+
+def ordering(above: IntArray, tied: IntArray, target_score: FloatArray | None) -> Any:
+    """What orders the targets of a user, the best first.
+
+    Without scores they met the same items, and so are in the order of these: with tied items,
+    targets of equal numbers are of one score; without, it does not matter.
+    """
+    if target_score is not None:
+        return -target_score
+    return above * (int(tied.max(initial=0)) + 1) + tied
 
 
 def paired_counts_of(task: Task, found: RankedTogether, ties: str, seed: int) -> PairedCounts:
@@ -82,6 +132,11 @@ def paired_counts_of(task: Task, found: RankedTogether, ties: str, seed: int) ->
     PairedCounts
         Distinct joint outcomes with their weights; those of one model are what `counts_of` gives.
     """
+    if task.several:
+        raise InputError(
+            f"users have up to {int(task.n_targets.max())} targets; models are counted together "
+            "for one target per user: count each model on its own, and compare these counts"
+        )
     rank, tied = [], []
     for ranked in found.ranked.values():
         policy, keys = _left_to_do(task, ranked, ties, seed)
@@ -96,9 +151,9 @@ def paired_counts_of(task: Task, found: RankedTogether, ties: str, seed: int) ->
         task.n_items,
         np.stack([ranked.sample_size for ranked in each], axis=1),
         np.stack(rank, axis=1),
-        task.weight,
+        np.ones(task.n_rows),
         n_users=float(task.n_users),
-        squared_weight=float(task.weight @ task.weight),
+        squared_weight=float(task.n_rows),
         tied=np.stack(tied, axis=1),
         pairs=found.pairs,
         joint=found.joint,
@@ -124,18 +179,23 @@ def table_of(scorer: Scorer, task: Task, ranked: Ranked, ties: str, seed: int) -
     Returns
     -------
     pyarrow.Table
-        Columns user_id, item_id, rank, sample_size, n_items; its metadata names the scheme.
+        Columns user_id, item_id, rank, sample_size, n_items and, where users have several targets,
+        place and n_targets; its metadata names the scheme.
     """
     import pyarrow as pa
 
     policy, keys = _left_to_do(task, ranked, ties, seed)
+    targets = targets_of(task, ranked, seed)
+    rank = _ties.ranks if targets is None else targets.ranks
     columns: dict[str, Any] = {
         "user_id": pa.array(task.user_id),
         "item_id": pa.array(scorer.item_ids.values(task.target)),
-        "rank": _ties.ranks(ranked.above, ranked.tied, policy, keys),
+        "rank": rank(ranked.above, ranked.tied, policy, keys),
         "sample_size": ranked.sample_size,
         "n_items": task.n_items,
     }
+    if targets is not None:
+        columns |= {"place": targets.place, "n_targets": targets.n_targets}
     return pa.table(columns, metadata={SCHEME_KEY: ranked.scheme.name.encode()})
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truerank._types import FloatArray, IntArray
+from truerank._types import IntArray
 from truerank.errors import InputError
 from truerank.outcomes import tables
 from truerank.rng import Keys, user_keys
@@ -36,7 +36,7 @@ class Task:
     start: IntArray  # (n_groups + 1,)
     left_out: IntArray
     n_items: IntArray  # pool size, (n_rows,)
-    weight: FloatArray  # 1 / number of the user's targets, (n_rows,)
+    n_targets: IntArray  # number of the user's targets, (n_rows,)
     catalogue: int
 
     @property
@@ -48,6 +48,11 @@ class Task:
     def n_users(self) -> int:
         """Number of distinct users."""
         return int(self.start.size - 1)
+
+    @property
+    def several(self) -> bool:
+        """Whether a user has several targets."""
+        return bool((self.n_targets > 1).any())
 
     def keys(self, seed: int) -> Keys:
         """The random key of each row's user; a user's several targets get one each."""
@@ -68,7 +73,7 @@ class Task:
             yield slice(begin, min(begin + size, self.n_rows))
 
     def take(self, rows: IntArray) -> Task:
-        """The task of some rows only; their pools and weights stay."""
+        """The task of some rows only; their pools and numbers of targets stay."""
         groups, group = np.unique(self.group[rows], return_inverse=True)
         length = np.diff(self.start)[groups]
         start = np.concatenate([[0], np.cumsum(length)])
@@ -82,7 +87,7 @@ class Task:
             start=start,
             left_out=self.left_out[np.repeat(self.start[groups], length) + offset],
             n_items=self.n_items[rows],
-            weight=self.weight[rows],
+            n_targets=self.n_targets[rows],
         )
 
     def left_out_of(self, rows: IntArray) -> tuple[IntArray, IntArray]:
@@ -130,9 +135,9 @@ def prepare(scorer: Scorer, test: Any, *, train: Any = None, keep_target: bool =
             f"user {user_id[row]} has no candidates but the target: all {catalogue} items are "
             "left out"
         )
-    weight = 1.0 / np.bincount(group)[group]
+    n_targets = np.bincount(group)[group]
     return Task(
-        user, target, user_id, group, start, left % catalogue, pool[group], weight, catalogue
+        user, target, user_id, group, start, left % catalogue, pool[group], n_targets, catalogue
     )
 
 
