@@ -333,6 +333,21 @@ def test_how_it_was_made_is_saved(tmp_path: Path):
     assert split.protocol["split"] == "by-time"
 
 
+def test_unseen_users_in_an_evaluation():
+    users, items = np.divmod(np.arange(20 * 6), 6)
+    data = Interactions(users, (items * 5 + users) % 30, items + 6 * (users == 3))
+    split = data.split_by_time(5)
+    assert split.unseen_users.tolist() == [3]
+    told = {"item_ids": split.item_ids}
+    scorer = tr.models.ItemKNN().fit(split.train, **told)
+    with pytest.raises(InputError, match="user ids of test are unknown to the scorer: 3"):
+        tr.rank(scorer, split.test, train=split.train)
+    known = split.drop_unseen(items=False)
+    assert len(tr.rank(scorer, known.test, train=known.train)) == len(split.test) - 6
+    everyone = tr.models.ItemKNN().fit(split.train, user_ids=split.user_ids, **told)
+    assert len(tr.rank(everyone, split.test, train=split.train)) == len(split.test)
+
+
 # --- errors -------------------------------------------------------------------------------------
 
 
