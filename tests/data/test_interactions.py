@@ -99,9 +99,9 @@ def test_what_cannot_be_left_out():
         Interactions([1, 1], [2, 3]).leave_one_out("last")
     with pytest.raises(InputError, match=r"1 rows that repeat .* distinct"):
         Interactions([1, 1, 1], [2, 3, 2]).leave_one_out("random")
-    with pytest.raises(InputError, match=r"no user of .* has two"):
+    with pytest.raises(InputError, match=r"no user of .* has 2"):
         Interactions([1, 2], [2, 3]).leave_one_out("random")
-    with pytest.raises(InputError, match="unknown way to leave one out 'first'"):
+    with pytest.raises(InputError, match="unknown way to hold out 'first'"):
         Interactions([1, 1], [2, 3]).leave_one_out("first")
     with pytest.raises(InputError, match="seed is -1"):
         Interactions([1, 1], [2, 3]).leave_one_out("random", seed=-1)
@@ -166,7 +166,7 @@ def test_card_by_hand():
     assert [line.split()[-1] for line in lines[1:4]] == ["2", "2", "4"]
     assert "distinct pairs 3" in " ".join(repr(card).split())
     assert "sparsity 25.00%" in " ".join(repr(card).split())
-    assert "held out 1" in " ".join(repr(data.distinct().leave_one_out("random").card()).split())
+    assert "targets 1 " in " ".join(repr(data.distinct().leave_one_out("random").card()).split())
     assert repr(data) == "Interactions(mine: 4 rows of 2 users and 2 items)"
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from truerank.data import synthetic
-from truerank.data.card import Card
-from truerank.data.interactions import Interactions, Split
+from truerank.data.card import Card, SplitCard
+from truerank.data.interactions import Interactions
 from truerank.data.readers import read, read_split
+from truerank.data.split import Split
 
-__all__ = ["Card", "Interactions", "Split", "read", "read_split", "synthetic"]
+__all__ = ["Card", "Interactions", "Split", "SplitCard", "read", "read_split", "synthetic"]
 
 
 def __dir__() -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,8 +31,6 @@ class Card:
         Minimum, quartiles and maximum of the number of rows per user.
     per_item : tuple of float
         Minimum, quartiles and maximum of the number of rows per item.
-    n_test : int or None
-        Held-out rows among the interactions, if a split was described.
 
     Examples
     --------
@@ -52,7 +51,6 @@ class Card:
     n_items: int
     per_user: tuple[float, ...]
     per_item: tuple[float, ...]
-    n_test: int | None = None
 
     @property
     def sparsity(self) -> float:
@@ -89,7 +87,7 @@ class Card:
             return ()
         return tuple(float(value) for value in np.quantile(counts, _SHARES))
 
-    def __str__(self) -> str:
+    def _sizes(self) -> list[tuple[str, str]]:
         rows = [
             ("users", f"{self.n_users:,}"),
             ("items", f"{self.n_items:,}"),
@@ -97,12 +95,121 @@ class Card:
         ]
         if self.n_pairs < self.n_interactions:
             rows.append(("distinct pairs", f"{self.n_pairs:,}"))
-        if self.n_test is not None:
-            rows.append(("held out", f"{self.n_test:,}"))
-        rows.append(("sparsity", f"{self.sparsity:.2%}"))
-        for what, values in (("per user", self.per_user), ("per item", self.per_item)):
-            spread = "  ".join(f"{value:,.10g}" for value in values)
-            rows.append((what, f"{spread}   (min, quartiles, max)" if values else "none"))
-        return "\n".join([self.name, *(f"  {label:<15}{value}" for label, value in rows)])
+        return rows
+
+    def _spread(self) -> list[tuple[str, str]]:
+        return [
+            ("sparsity", f"{self.sparsity:.2%}"),
+            ("per user", _quantiles(self.per_user, "min, quartiles, max")),
+            ("per item", _quantiles(self.per_item, "min, quartiles, max")),
+        ]
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return self._sizes() + self._spread()
+
+    def __str__(self) -> str:
+        rows = self._rows()
+        width = max(15, *(len(label) + 2 for label, _ in rows))
+        return "\n".join([self.name, *(f"  {label:<{width}}{value}" for label, value in rows)])
 
     __repr__ = __str__
+
+
+@dataclass(frozen=True, repr=False)
+class SplitCard(Card):
+    """The card of a split: how it was made, its targets, and what to look out for.
+
+    Attributes
+    ----------
+    name : str
+        Name of the dataset.
+    n_interactions : int
+        Number of rows, of both parts.
+    n_pairs : int
+        Number of distinct pairs of user and item.
+    n_users : int
+        Number of distinct users.
+    n_items : int
+        Number of distinct items.
+    per_user : tuple of float
+        Minimum, quartiles and maximum of the number of rows per user.
+    per_item : tuple of float
+        Minimum, quartiles and maximum of the number of rows per item.
+    protocol : mapping of str to Any
+        How the split was made: ``split``, ``share``, ``k``, ``how``, ``time``, ``seed``, as far as
+        they apply, and ``dropped``, the number of targets dropped since; empty if it was given.
+    n_targets : int
+        Held-out rows.
+    targets_per_user : tuple of float
+        Minimum, median and maximum of the number of targets, over users who have some.
+    users_without_targets : int
+        Users of the training part only.
+    unseen_users : int
+        Users who have targets and no training rows.
+    unseen_items : int
+        Items that occur among the targets only.
+    repeated_targets : int
+        Targets that are training rows of their user, or stand among the targets before.
+
+    Examples
+    --------
+    >>> data = tr.data.Interactions([1, 1, 1, 2, 2, 3], ["a", "b", "c", "a", "c", "c"])
+    >>> data.split_per_user(0.4, seed=5).card()
+    interactions
+      split                  per-user share=0.4, how=random, seed=5
+      users                  3
+      items                  3
+      interactions           6
+      targets                2 (33.33%), of 2 users
+      targets per user       1  1  1   (min, median, max)
+      users without targets  1
+      unseen users           0   (targets, but no training rows)
+      unseen items           1   (among the targets only)
+      sparsity               33.33%
+      per user               1  1.5  2  2.5  3   (min, quartiles, max)
+      per item               1  1.5  2  2.5  3   (min, quartiles, max)
+    """
+
+    protocol: Mapping[str, Any]
+    n_targets: int
+    targets_per_user: tuple[float, ...]
+    users_without_targets: int
+    unseen_users: int
+    unseen_items: int
+    repeated_targets: int
+
+    @property
+    def share(self) -> float:
+        """Share of the interactions that is held out.
+
+        Examples
+        --------
+        >>> data = tr.data.Interactions([1, 1, 1, 2, 2], ["a", "b", "c", "a", "c"])
+        >>> data.split_per_user(0.2).card().share
+        0.4
+        """
+        return self.n_targets / self.n_interactions if self.n_interactions else float("nan")
+
+    def _rows(self) -> list[tuple[str, str]]:
+        options = [f"{key}={value}" for key, value in self.protocol.items() if key != "split"]
+        made = " ".join([self.protocol.get("split", "as given"), ", ".join(options)]).strip()
+        users = self.n_users - self.users_without_targets
+        rows = [
+            ("split", made),
+            *self._sizes(),
+            ("targets", f"{self.n_targets:,} ({self.share:.2%}), of {users:,} users"),
+            ("targets per user", _quantiles(self.targets_per_user, "min, median, max")),
+            ("users without targets", f"{self.users_without_targets:,}"),
+            ("unseen users", f"{self.unseen_users:,}   (targets, but no training rows)"),
+            ("unseen items", f"{self.unseen_items:,}   (among the targets only)"),
+        ]
+        if self.repeated_targets:
+            rows.append(
+                ("repeated targets", f"{self.repeated_targets:,}   (in training, or twice)")
+            )
+        return rows + self._spread()
+
+
+def _quantiles(values: tuple[float, ...], which: str) -> str:
+    spread = "  ".join(f"{value:,.10g}" for value in values)
+    return f"{spread}   ({which})" if values else "none"

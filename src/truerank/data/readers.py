@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -10,7 +11,8 @@ import numpy as np
 
 from truerank import _checks
 from truerank.data import _text
-from truerank.data.interactions import Interactions, Split
+from truerank.data.interactions import Interactions
+from truerank.data.split import PROTOCOL_KEY, Split
 from truerank.errors import InputError
 from truerank.outcomes import tables
 
@@ -141,7 +143,7 @@ def read_split(folder: str | os.PathLike[str], *, name: str | None = None) -> Sp
     >>> data = tr.data.Interactions([1, 1, 2, 2], ["a", "b", "a", "c"])
     >>> data.leave_one_out("random").save("mine")
     >>> tr.data.read_split("mine", name="shop")
-    Split(shop: train of 2, test of 2 rows)
+    Split(shop: train of 2, test of 2 rows; 2 unseen items)
     """
     place = Path(folder)
     found = {part: split_file(place, part, name) for part in ("train", "test")}
@@ -153,7 +155,8 @@ def read_split(folder: str | os.PathLike[str], *, name: str | None = None) -> Sp
         )
     name = name or place.resolve().name
     train, test = (read(path, name=f"{name} {part}") for part, path in found.items())
-    return Split(train, test, name)
+    notes = tables.parquet_metadata(Path(str(found["test"]))).get(PROTOCOL_KEY, b"{}")
+    return Split(train, test, name, protocol=json.loads(notes))
 
 
 def split_file(folder: Path, part: str, name: str | None) -> Path | None:
