@@ -280,10 +280,10 @@ class Metric:
             return self._own_gain(position)
         if self.name in _ON_POOL:
             pool = np.asarray(n_items, dtype=np.float64)
-            return np.asarray((pool - rank) / (pool - 1.0))
+            return (pool - rank) / (pool - 1.0) * np.ones_like(position)
         gain = _GAINS[self.name](position)
         if self.name in _BY_PLACE:
-            return gain * place
+            return np.asarray(gain * place)
         return np.where(np.asarray(place) == 1, gain, 0.0) if self.name in _FIRST else gain
 
     def _own_gain(self, rank: FloatArray) -> FloatArray:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -189,9 +188,7 @@ def _view(
     offset: int,
     n_targets: int,
 ) -> View:
-    scale = np.stack(
-        [metrics[at].share(counts.n_targets[rows]) for at in columns.tolist()], axis=1
-    )
+    scale = np.stack([metrics[at].share(counts.n_targets[rows]) for at in columns.tolist()], axis=1)
     level = np.zeros_like(scale)
     for column, at in enumerate(columns.tolist()):
         if metrics[at].depends_on_pool and metrics[at].k is None:  # auc: 1 - (R - 1) / (N - 1)
@@ -265,7 +262,9 @@ class LinearPlaces(Places):
             distinct, row = counts.single_rows(view.rows)
             wanted = [metrics[at] for at in view.columns.tolist()]
             own = self._estimator.gains(
-                distinct, metrics=[_shaped(metric, view) for metric in wanted], support=self._support
+                distinct,
+                metrics=[_shaped(metric, view) for metric in wanted],
+                support=self._support,
             )
             assert own is not None
             share = [metric.share(counts.n_targets[view.rows]) for metric in wanted]
@@ -434,9 +433,7 @@ class _Spread:
 class _ClassRows:
     """Sampled outcomes of one class, with the likelihood of the distinct ones among them."""
 
-    def __init__(
-        self, counts: RankCounts, rows: IntArray, number: int, support: Support
-    ) -> None:
+    def __init__(self, counts: RankCounts, rows: IntArray, number: int, support: Support) -> None:
         self.counts, self.rows, self.number, self._support = counts, rows, number, support
         distinct, self.row = counts.single_rows(rows, near=_POOL_STEP)
         self.matrix = likelihood(distinct, support).matrix
@@ -531,11 +528,9 @@ class Classes:
         """The class of each outcome."""
         place, n_targets = (
             np.minimum(_bin(column), size - 1)
-            for column, size in zip(
-                (counts.place, counts.n_targets), self.table.shape, strict=True
-            )
+            for column, size in zip((counts.place, counts.n_targets), self.table.shape, strict=True)
         )
-        return self.table[place, n_targets]
+        return np.asarray(self.table[place, n_targets])
 
 
 def _bin(number: IntArray) -> IntArray:
@@ -546,9 +541,7 @@ def classes_of(counts: RankCounts) -> Classes:
     """Classes of doubling places and numbers of targets, thin ones pooled with their neighbours."""
     place, n_targets = _bin(counts.place), _bin(counts.n_targets)
     shape = int(place.max()) + 1, int(n_targets.max()) + 1
-    weight = np.bincount(
-        place * shape[1] + n_targets, counts.weight, minlength=shape[0] * shape[1]
-    )
+    weight = np.bincount(place * shape[1] + n_targets, counts.weight, minlength=shape[0] * shape[1])
     table = np.empty(weight.size, dtype=np.int64)
     number, held, last = 0, 0.0, float(weight.sum())
     for at, more in enumerate(weight):

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from truerank import estimators
 from truerank import metrics as metrics_module
 from truerank._types import IntervalKind, PlugIn, Scope, SupportName
@@ -18,7 +16,7 @@ from truerank.estimators import Estimator, Fit, Posterior
 from truerank.estimators.support import RankDistribution, Support
 from truerank.inference import columns
 from truerank.inference.fit_test import FitTest, fit_test
-from truerank.inference.intervals.fitting import Fitted
+from truerank.inference.intervals.fitting import Fitted, fit_to
 from truerank.inference.intervals.interval import (
     Interval,
     check_confidence,
@@ -26,6 +24,7 @@ from truerank.inference.intervals.interval import (
     check_population_size,
     check_scope,
     intervals,
+    largest,
 )
 from truerank.inference.planning.resolution import resolution
 from truerank.inference.result import Result, plain
@@ -231,7 +230,10 @@ class _Intervals:
     def found(self) -> dict[str, Interval]:
         fitted, counts = self.fitted, self.fitted.counts
         per_user = counts.total_weight / counts.n_users
-        ends = intervals(fitted.fit, fitted.law, fitted.metrics, counts.n_users, **self.asked)
+        best = [_largest(metric, counts) for metric in fitted.metrics]
+        ends = intervals(
+            fitted.fit, fitted.law, fitted.metrics, counts.n_users, best=best, **self.asked
+        )
         return {
             metric.key: interval.scaled(per_user)
             for metric, interval in zip(fitted.metrics, ends, strict=True)
@@ -242,7 +244,7 @@ class _Intervals:
         open_ = [one for one in results if one.resolvable is False]
         if not open_:
             return None
-        own = self.fitted.fit.posterior is not None
+        own = self.fitted.fit.posterior is not None  # with several targets it is not tried
         names = {one.metric.partition("@")[0] for one in open_}
         known = [one for one in self.settled_by(error) if one.name in names] if own else []
         other = None if own else DEFAULT_ESTIMATOR
@@ -689,9 +691,7 @@ def estimate(
     fitted = Fitted.of(
         counts, chosen, wanted, support=support, plug_in=plug_in, seed=seed, progress=progress
     )
-    naive = estimators.Naive().fit(
-        counts.pooled(), metrics=wanted, support=support, plug_in="plain"
-    )
+    naive = fit_to(counts, estimators.Naive(), wanted, support, "plain")
     later = None if asked is None else _Intervals(fitted, asked)
     results = {m.key: _result(m, fitted.fit, naive, counts, later, clip=clip) for m in wanted}
     tested = fit_test(counts, chosen, fitted.fit)
@@ -730,11 +730,19 @@ def _result(
     *,
     clip: bool,
 ) -> Estimate:
-    # Weights may sum to more than one a user (several targets): metrics are per user.
+    # Users may have several targets: metrics are per user.
     per_user = counts.total_weight / counts.n_users
     value, plain = fit.values[metric.key], naive.values[metric.key]
-    best = metric.best() if metric.function is None else np.inf
+    best = _largest(metric, counts)
     stray = metric.function is None and not -1e-9 <= value <= best * (1 + 1e-9)
     if clip and stray:
         value = min(max(value, 0.0), best)
     return Estimate(metric.key, value * per_user, plain * per_user, stray, intervals)
+
+
+def _largest(metric: Metric, counts: RankCounts) -> float:
+    """The largest mean gain of a target that a metric can have."""
+    if metric.function is not None or not counts.several:
+        return largest(metric)
+    ideal = (counts.weight / counts.n_targets) @ metric.ideal(counts.n_targets)
+    return float(ideal) / counts.total_weight

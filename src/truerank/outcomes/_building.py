@@ -116,7 +116,11 @@ class Building(Algebra):
         Two draws of the same user make one sample of 199:
 
         >>> tr.RankCounts.from_ranks(
-        ...     [1, 3], num_negatives=99, n_items=3706, user_ids=["ann", "ann"], repeats="draws",
+        ...     [1, 3],
+        ...     num_negatives=99,
+        ...     n_items=3706,
+        ...     user_ids=["ann", "ann"],
+        ...     repeats="draws",
         ...     replacement=False,
         ... )
         RankCounts(1 user; pools of 3,706 items; sample sizes 199; without replacement; 1 outcome)
@@ -124,8 +128,14 @@ class Building(Algebra):
         Two targets of one user, each ranked among the same 99 negatives:
 
         >>> counts = tr.RankCounts.from_ranks(
-        ...     [1, 3], num_negatives=99, n_items=3706, user_ids=["ann", "ann"], item_ids=[7, 8],
-        ...     rank_among="negatives", shared_negatives=True, replacement=False,
+        ...     [1, 3],
+        ...     num_negatives=99,
+        ...     n_items=3706,
+        ...     user_ids=["ann", "ann"],
+        ...     item_ids=[7, 8],
+        ...     rank_among="negatives",
+        ...     shared_negatives=True,
+        ...     replacement=False,
         ... )
         >>> counts.n_users, counts.place.tolist(), counts.n_targets.tolist()
         (1.0, [1, 2], [2, 2])
@@ -157,8 +167,9 @@ class Building(Algebra):
             units.sampled_rank,
             units.weight,
             replicate=units.replicate,
-            **units.targets,
             n_users=units.n_users,
+            squared_weight=None,
+            **units.targets,
         )
 
     @classmethod

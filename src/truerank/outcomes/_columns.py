@@ -83,11 +83,14 @@ class Columns:
         names = tuple(kept[i] for i in used)
         own = dict(zip(given, rest, strict=True))
         # Columns that say nothing take no memory.
-        targets = [
-            own.get(name, np.broadcast_to(np.int64(usual), total.shape))
+        targets = {
+            name: own.get(name, np.broadcast_to(np.int64(usual), total.shape))
             for name, usual in TARGETS.items()
-        ]
-        return cls(names, code, pool, size, rank, group, *targets, total, n_users, squared)
+        }
+        return cls(
+            names, code, pool, size, rank, group,
+            weight=total, n_users=n_users, squared_weight=squared, **targets,
+        )  # fmt: skip
 
     # -- looking ----------------------------------------------------------------------------
 
@@ -136,9 +139,7 @@ class Columns:
         >>> tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706).several
         False
         """
-        return any(
-            bool((getattr(self, name) != usual).any()) for name, usual in TARGETS.items()
-        )
+        return any(bool((getattr(self, name) != usual).any()) for name, usual in TARGETS.items())
 
     @property
     def targets_per_user(self) -> float:
@@ -192,7 +193,8 @@ class Columns:
         )
         exact = float(self.weight[self.is_exact].sum()) / self.total_weight
         return (
-            f"RankCounts({_several(self.n_users, 'user')}{self._targets()}; pools of {_spread(self.n_items)} items; "
+            f"RankCounts({_several(self.n_users, 'user')}{self._targets()}; "
+            f"pools of {_spread(self.n_items)} items; "
             f"sample sizes {_spread(self.sample_size)}; {schemes}; "
             f"{_several(float(self.n_outcomes), 'outcome')}"
             + (f"; {exact:.0%} exact" if exact else "")

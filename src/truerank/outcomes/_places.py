@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from truerank._types import FloatArray, IntArray
 from truerank.outcomes._columns import MAX_REPLICATES
@@ -90,7 +89,7 @@ def before_tied(place: IntArray, n_tied_targets: IntArray, n_tied: IntArray) -> 
     x = np.arange(int(n_tied.max(initial=0)) + 1, dtype=np.float64)
     left = np.maximum(b - x, 0.0)
 
-    def log_choose(n: Any, k: Any) -> npt.NDArray[Any]:
+    def log_choose(n: Any, k: Any) -> Any:
         return gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
 
     log_p = log_choose(x + j - 1.0, x) + log_choose(left + a - j, left) - log_choose(a + b, b)

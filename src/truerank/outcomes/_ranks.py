@@ -186,7 +186,7 @@ class Units:
     weight: FloatArray
     n_users: float
     replicate: IntArray | None
-    targets: dict[str, IntArray | None]
+    targets: dict[str, Any]
 
 
 def units(
@@ -230,15 +230,17 @@ def units(
     several = unit is not None and user is not None and unit.max() > user.max()
     replicate = None
     if several:
-        assert user is not None and unit is not None
-        about["n_targets"] = _counted(user, unit, about["n_targets"])
+        assert user is not None
+        assert unit is not None
+        number = _counted(user, unit, about["n_targets"])
+        about["n_targets"] = number
         if about["place"] is None:
             counts_targets = rank_among == "list" and sample_size is not None
             rank, pool, size, about["place"] = _placed(
-                user, unit, rank, pool, size, about["n_targets"], scores,
+                user, unit, rank, pool, size, number, scores,
                 rank_among, shared_negatives, counts_targets=counts_targets,
             )  # fmt: skip
-        about["block"] = _places.blocks(user_ids, about["n_targets"])
+        about["block"] = _places.blocks(user_ids, number)
         if rank_among == "list" or shared_negatives:
             replicate = about["block"]
     check_outcomes(scheme, pool, size, rank)

@@ -15,8 +15,8 @@ import numpy as np
 from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError
 from truerank.outcomes import _ranks, tables
-from truerank.outcomes._paired_saving import PairedSaving, is_saved_paired
 from truerank.outcomes._columns import add_up
+from truerank.outcomes._paired_saving import PairedSaving, is_saved_paired
 from truerank.outcomes._pairing import (
     UNPAIRED,
     check_joint,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from truerank._types import FloatArray, IntArray
 from truerank.designs.draws import Draw, Uniform
@@ -47,10 +48,11 @@ class Ranked:
     def of(self, rows: IntArray) -> Ranked:
         """Some of the rows; ``pairs`` are still those of all."""
         names = ("above", "tied", "sample_size", "replicate", "target_score")
-        arrays = {name: getattr(self, name) for name in names}
-        return replace(
-            self, **{name: None if a is None else a[rows] for name, a in arrays.items()}
-        )
+        some: dict[str, Any] = {
+            name: None if getattr(self, name) is None else getattr(self, name)[rows]
+            for name in names
+        }
+        return replace(self, **some)
 
 
 @dataclass(frozen=True)

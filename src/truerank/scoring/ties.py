@@ -94,7 +94,7 @@ def counts(
     several tied targets of a user, the best stands before more of the tied others.
     """
     policy = check(policy)
-    weight = np.ones(above.size)
+    weight: FloatArray = np.ones(above.size)
     make = functools.partial(
         RankCounts.from_outcomes,
         scheme,
@@ -206,7 +206,8 @@ class Targets:
             return rows, self.ranks(above, tied, policy, keys), np.ones(above.size)
         if int(tied.sum()) > MOST_OUTCOMES:
             raise too_many_ties()
-        found = [(rows[tied == 0], above[tied == 0] + 1, np.ones(int((tied == 0).sum())))]
+        plain = rows[tied == 0]
+        found: list[tuple[Any, ...]] = [(plain, above[plain] + 1, np.ones(plain.size))]
         for part in self._alike(tied):
             chance = before_tied(self.tied_place[part], self.n_tied[part], tied[part])
             at, before = np.nonzero(chance)

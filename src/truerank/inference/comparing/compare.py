@@ -35,6 +35,7 @@ from truerank.inference.intervals.interval import (
     check_scope,
     interval_of,
     is_resolved,
+    largest,
     normal_quantile,
 )
 from truerank.metrics import Metric, MetricLike
@@ -499,7 +500,9 @@ def _standings(
 ) -> Iterator[Standing]:
     chance = spread.best([model.value for model in models], _WORLDS, seed)
     for i, model in enumerate(models):
-        own = interval_of(model.fit.values[metric.key], model.law, 0, confidence, drawn, metric)
+        own = interval_of(
+            model.fit.values[metric.key], model.law, 0, confidence, drawn, largest(metric)
+        )
         own = own.scaled(model.per_user)
         sure = [one for one in differences if one.p_holm < 1.0 - confidence]
         above = sum(one.other == model.name for one in sure)

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from truerank._types import PlugIn, SupportName
-from truerank.estimators import Estimator, Fit, Posterior, Smooth
+from truerank.estimators import Estimator, Fit, Posterior, Smooth, _several
+from truerank.estimators._several import ExactPlaces, FittedPlaces
 from truerank.estimators.support import Support
 from truerank.inference.intervals.error_law import ErrorLaw, error_law
+from truerank.inference.intervals.several_law import several_law
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
 from truerank.progress import Progress
@@ -85,7 +87,7 @@ class Fitted:
             The fit; its reference and the law of its errors are found when first asked for.
         """
         wanted = tuple(metrics)
-        fit = estimator.fit(counts.pooled(), metrics=wanted, support=support, plug_in=plug_in)
+        fit = fit_to(counts, estimator, wanted, support, plug_in)
         return cls(counts, estimator, wanted, fit, support, plug_in, seed, progress)
 
     @cached_property
@@ -99,7 +101,7 @@ class Fitted:
         Fit
             The fit itself if it has a posterior.
         """
-        if self.fit.posterior is not None:
+        if _has_posterior(self.fit):
             return self.fit
         return reference(self.counts, self.metrics, self.support)
 
@@ -125,6 +127,8 @@ class Fitted:
         ErrorLaw
             In mean gains, one value per metric.
         """
+        if self.counts.several:
+            return several_law(self.counts, self.fit, self.reference, self.metrics, seed=self.seed)
         return error_law(
             self.counts,
             self.fit,
@@ -172,4 +176,44 @@ def reference(
     Fit
         A fit with a posterior.
     """
-    return Smooth().fit(counts.pooled(), metrics=metrics, support=support, plug_in="plain")
+    return fit_to(counts, Smooth(), metrics, support, "plain")
+
+
+def fit_to(
+    counts: RankCounts,
+    estimator: Estimator,
+    metrics: Sequence[Metric],
+    support: SupportName | Support,
+    plug_in: PlugIn,
+) -> Fit:
+    """Fit metrics to counts, whether users have one target or several.
+
+    Parameters
+    ----------
+    counts : RankCounts
+        The outcomes.
+    estimator : Estimator
+        The estimator.
+    metrics : list of Metric
+        The metrics to estimate.
+    support : {"auto", "full"} or Support
+        The grid of global ranks.
+    plug_in : {"plain", "posterior"}
+        How metrics are read off a distribution.
+
+    Returns
+    -------
+    Fit
+        Its values are means over targets.
+    """
+    fit = _several.fit if counts.several else type(estimator).fit
+    return fit(estimator, counts.pooled(), metrics=metrics, support=support, plug_in=plug_in)
+
+
+def _has_posterior(fit: Fit) -> bool:
+    """Whether a fit tells what its sample leaves open; nothing is, of exact ranks."""
+    if fit.places is not None:
+        return isinstance(fit.places, ExactPlaces) or (
+            isinstance(fit.places, FittedPlaces) and fit.places.has_posterior
+        )
+    return fit.posterior is not None

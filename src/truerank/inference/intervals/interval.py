@@ -180,6 +180,7 @@ def intervals(
     scope: str = "these-users",
     population_size: float | None = None,
     interval: str = "total",
+    best: Sequence[float] | None = None,
 ) -> list[Interval]:
     """An interval for each metric of a fit, in mean gains, by the law of its errors.
 
@@ -202,6 +203,8 @@ def intervals(
         The number of all users, if the population is not endless.
     interval : {"total", "sampling"}
         Of all that is known of the error, or of the scatter of negatives (and users) alone.
+    best : list of float, optional
+        The largest mean gain of each metric; that of one target per user if not given.
 
     Returns
     -------
@@ -211,10 +214,27 @@ def intervals(
     drawn = share_drawn(scope, population_size, n_users)
     kind = check_kind(interval)
     confidence = check_confidence(confidence)
+    most = [largest(metric) for metric in metrics] if best is None else best
     return [
-        interval_of(fit.values[metric.key], law, at, confidence, drawn, metric, kind)
+        interval_of(fit.values[metric.key], law, at, confidence, drawn, most[at], kind)
         for at, metric in enumerate(metrics)
     ]
+
+
+def largest(metric: Metric) -> float:
+    """The largest mean gain of a metric with one target per user.
+
+    Parameters
+    ----------
+    metric : Metric
+        The metric.
+
+    Returns
+    -------
+    float
+        Infinite for gains of one's own, of which it is not known.
+    """
+    return metric.best() if metric.function is None else np.inf
 
 
 def share_drawn(scope: str, population_size: float | None, n_users: float) -> float:
@@ -245,7 +265,7 @@ def interval_of(
     at: int,
     confidence: float,
     drawn: float,
-    metric: Metric,
+    best: float,
     kind: IntervalKind = "total",
 ) -> Interval:
     """The interval of one metric, in mean gains.
@@ -263,8 +283,9 @@ def interval_of(
     drawn : float
         The share of the users' own variance that counts: 0 for these users, 1 for an endless
         population.
-    metric : Metric
-        The metric, whose range no interval leaves.
+    best : float
+        The largest mean gain of the metric, whose range no interval leaves; infinite if it is not
+        known.
     kind : {"total", "sampling"}
         Of all that is known of the error, or of the scatter of negatives (and users) alone.
 
@@ -282,7 +303,6 @@ def interval_of(
     total = float(np.sqrt(shown**2 + part["ranks"] ** 2 + assumed**2))
     high_error = float(np.sqrt(shown**2 + part["ranks"] ** 2 + part["law"] ** 2))
     low_error = float(np.hypot(high_error, part["misfit"]))
-    best = metric.best() if metric.function is None else np.inf
     middle = value - part["bias"]
     low, high = middle, middle
     if low_error > _ROUNDING * abs(value):
@@ -292,7 +312,7 @@ def interval_of(
     if kind == "sampling":
         reach = normal_quantile(0.5 + confidence / 2.0) * shown
         low, high = value - reach, value + reach
-    if metric.function is None:  # linear estimators may stray; the metric does not
+    if np.isfinite(best):  # linear estimators may stray; the metric does not
         low, high = (min(max(end, 0.0), best) for end in (low, high))
     return Interval(low, high, shown, total, resolvable, part)
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from truerank._types import FloatArray, IntArray
 from truerank.estimators.likelihood import likelihood
-from truerank.estimators.support import RankDistribution
+from truerank.estimators.support import RankDistribution, Support
 from truerank.inference.planning.simulate import sampled_ranks
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
@@ -224,27 +225,50 @@ class RankedUsers:
 
     def _ranks(self, row: IntArray, rng: np.random.Generator) -> IntArray:
         """A global rank for each user, given the (sorted) row of its outcome."""
-        support = self._support
-        point = np.empty(row.size, dtype=np.int64)
-        step = max(1, _ENTRIES // support.n_points)
-        for first in range(0, self._matrix.shape[0], step):
-            begin, end = np.searchsorted(row, [first, first + step])
-            part = self._matrix[first : first + step]
-            if not isinstance(part, np.ndarray):
-                part = part.toarray()
-            joint = np.cumsum(part * self._mass, axis=1)
-            joint /= joint[:, -1:]
-            at = row[begin:end] - first
-            # One search for all: row i of the cumulated shares lies between i and i + 1.
-            flat = (joint + np.arange(joint.shape[0])[:, None]).ravel()
-            found = np.searchsorted(flat, at + rng.random(at.size))
-            point[begin:end] = np.clip(
-                found, at * support.n_points, (at + 1) * support.n_points - 1
-            )
-            point[begin:end] -= at * support.n_points
-        # A point stands for the ranks between two edges.
-        rank = np.ceil(support.edge[point] - rng.random(row.size) * support.weight[point])
-        return np.clip(rank, 1, support.n_items).astype(np.int64)
+        return drawn_points(self._matrix, self._mass, self._support, row, rng)
+
+
+def drawn_points(
+    matrix: Any, mass: FloatArray, support: Support, row: IntArray, rng: np.random.Generator
+) -> IntArray:
+    """Global ranks drawn given outcomes and a law.
+
+    Parameters
+    ----------
+    matrix : array or sparse array
+        The likelihood of outcomes, shape (n_outcomes, n_points).
+    mass : array
+        The law, shape (n_points,).
+    support : Support
+        The points that both live on.
+    row : array of int
+        The outcome of each rank to draw, sorted.
+    rng : numpy.random.Generator
+        Source of the draws.
+
+    Returns
+    -------
+    array of int
+        Ranks, shape (n,).
+    """
+    point = np.empty(row.size, dtype=np.int64)
+    step = max(1, _ENTRIES // support.n_points)
+    for first in range(0, matrix.shape[0], step):
+        begin, end = np.searchsorted(row, [first, first + step])
+        part = matrix[first : first + step]
+        if not isinstance(part, np.ndarray):
+            part = part.toarray()
+        joint = np.cumsum(part * mass, axis=1)
+        joint /= joint[:, -1:]
+        at = row[begin:end] - first
+        # One search for all: row i of the cumulated shares lies between i and i + 1.
+        flat = (joint + np.arange(joint.shape[0])[:, None]).ravel()
+        found = np.searchsorted(flat, at + rng.random(at.size))
+        point[begin:end] = np.clip(found, at * support.n_points, (at + 1) * support.n_points - 1)
+        point[begin:end] -= at * support.n_points
+    # A point stands for the ranks between two edges.
+    rank = np.ceil(support.edge[point] - rng.random(row.size) * support.weight[point])
+    return np.clip(rank, 1, support.n_items).astype(np.int64)
 
 
 def merged_pools(counts: RankCounts, most: int) -> IntArray:

@@ -1,0 +1,214 @@
+"""The law of an estimate's error where users have several targets: the user is the unit.
+
+Targets of a user share its taste, and may share its negatives. So what the estimate does not see of
+their ranks scatters more than that of as many users with one target each: by how much, the gains of
+blocks of users tell (every outcome carries the block that its user is in).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+
+import numpy as np
+
+from truerank._types import FloatArray, IntArray
+from truerank.estimators import Fit, Smooth
+from truerank.estimators._several import FittedPlaces, Places
+from truerank.estimators.likelihood import likelihood
+from truerank.inference.intervals.error_law import ErrorLaw, error_law
+from truerank.inference.intervals.redraw import MOST_USERS, DrawnUsers, drawn_points
+from truerank.metrics import Metric
+from truerank.outcomes.counts import RankCounts
+from truerank.outcomes.schemes import Scheme
+
+_TIMES = 6  # redraws that tell a mean gain from its variance
+# What is learnt of real evaluations, and not of redraws.
+_LEARNT = ("lumps", "misfit")
+
+
+def several_law(
+    counts: RankCounts, fit: Fit, reference: Fit, metrics: Sequence[Metric], *, seed: int = 0
+) -> ErrorLaw:
+    """The law of the errors of mean gains of targets.
+
+    Parameters
+    ----------
+    counts : RankCounts
+        Outcomes of users with several targets.
+    fit : Fit
+        Their fit, by any estimator.
+    reference : Fit
+        That of smooth, whose laws ranks are taken to follow; it may be the same.
+    metrics : list of Metric
+        The metrics whose errors are asked for.
+    seed : int, default 0
+        Seed of the redraws.
+
+    Returns
+    -------
+    ErrorLaw
+        In mean gains of targets.
+    """
+    assert fit.places is not None
+    none = np.zeros(len(metrics))
+    found = ErrorLaw(**{part.name: none for part in fields(ErrorLaw)})
+    scatter, more = _clustering(counts, fit.places, metrics)
+    if counts.is_exact.all():
+        return replace(found, users=np.sqrt(scatter))
+    laws = reference.places
+    assert isinstance(laws, FittedPlaces)
+    bias, negatives, ranks = _redrawn(counts, fit.places, laws, metrics, seed)
+    if counts.replicate.any():
+        # Negatives that targets share: at most as if all of a user's went together.
+        negatives = negatives + np.minimum(more, (counts.targets_per_user - 1.0) * negatives)
+    design = np.where(scatter > more, scatter / np.maximum(scatter - more, 1e-300), 1.0)
+    ranks = ranks * np.maximum(design, 1.0)
+    unseen = np.maximum(laws.variance(metrics) - negatives - ranks, 0.0)
+    if fit is reference:  # what its prior pulls towards is in the posterior
+        bias = none
+    found = replace(
+        found,
+        negatives=np.sqrt(negatives),
+        ranks=np.sqrt(ranks),
+        law=np.sqrt(unseen),
+        bias=np.where(bias**2 > 4.0 * (ranks + negatives / _TIMES), bias, 0.0),
+        users=np.sqrt(np.maximum(scatter - negatives, 0.0)),
+    )
+    return replace(found, **_learnt(counts, laws, metrics))
+
+
+def _clustering(
+    counts: RankCounts, places: Places, metrics: Sequence[Metric]
+) -> tuple[FloatArray, FloatArray]:
+    """Variance of mean gains over redraws of the users, and how much of it users' targets share."""
+    gain = places.gains(counts, metrics)
+    weight, total = counts.weight, counts.total_weight
+    users = weight / counts.n_targets
+    # Of users with one target each, and of blocks of the others.
+    alone = counts.block == 0
+    mean = weight @ gain / users.sum()  # per user
+    off = gain - mean / counts.n_targets[:, None]
+    scatter = weight[alone] @ off[alone] ** 2
+    n_blocks = max(int(np.unique(counts.block[~alone]).size), 2)
+    factor = n_blocks / (n_blocks - 1.0)
+    blocks = np.stack([np.bincount(counts.block, weight * column) for column in off.T], axis=1)
+    scatter = scatter + factor * (blocks[1:] ** 2).sum(axis=0)
+    # Beside places and numbers of targets, which are what they are.
+    kind = np.unique(
+        counts.place * (1 + counts.n_targets.max()) + counts.n_targets, return_inverse=True
+    )[1]
+    size = np.bincount(kind, weight)
+    rest = np.stack(
+        [column - (np.bincount(kind, weight * column) / size)[kind] for column in gain.T], axis=1
+    )
+    together = np.stack([np.bincount(counts.block, weight * column) for column in rest.T], axis=1)
+    shared = factor * (together[1:] ** 2).sum(axis=0) - weight[~alone] @ rest[~alone] ** 2
+    return scatter / total**2, np.minimum(np.maximum(shared, 0.0), scatter) / total**2
+
+
+def _redrawn(
+    counts: RankCounts,
+    places: Places,
+    laws: FittedPlaces,
+    metrics: Sequence[Metric],
+    seed: int,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Bias of mean gains, and their variance over redraws of the negatives and of the ranks."""
+    rng = np.random.default_rng(seed)
+    unit = max(1.0, counts.total_weight / MOST_USERS)
+    edge = np.floor(np.cumsum(counts.weight) / unit + rng.random())
+    row = np.repeat(np.arange(counts.n_outcomes), np.diff(edge, prepend=0.0).astype(np.int64))
+    exact = counts.is_exact[row]
+    rank = counts.sampled_rank[row]
+    mass, of = laws.masses(counts)
+    for number in np.unique(of[row]):
+        at = np.flatnonzero((of[row] == number) & ~exact)
+        if at.size:
+            distinct, which = counts.single_rows(row[at], near=0.01)
+            matrix = likelihood(distinct, laws.support).matrix
+            order = np.argsort(which, kind="stable")
+            rank[at[order]] = drawn_points(matrix, mass[number], laws.support, which[order], rng)
+    rank = np.minimum(rank, counts.n_items[row])
+    users = DrawnUsers(
+        counts.schemes, counts.scheme[row], counts.n_items[row], counts.sample_size[row], rank
+    )
+    drawn = np.stack([users.evaluate(rng) for _ in range(_TIMES)], axis=1)
+    outcomes, back = _distinct(counts, row, drawn)
+    gains = places.influence(outcomes, metrics)[back].reshape(_TIMES, row.size, len(metrics))
+    known = np.stack(
+        [
+            metric.gain(
+                rank,
+                users.n_items,
+                place=counts.place[row],
+                n_targets=counts.n_targets[row],
+                offset=counts.offset[row],
+            )
+            for metric in metrics
+        ],
+        axis=1,
+    )
+    mean, within = gains.mean(axis=0), gains.var(axis=0, ddof=1)
+    off = mean - known
+    negatives = within.mean(axis=0)
+    ranks = np.maximum(off.var(axis=0) - negatives / _TIMES, 0.0)
+    return off.mean(axis=0), negatives / counts.total_weight, ranks / counts.total_weight
+
+
+def _distinct(counts: RankCounts, row: IntArray, drawn: IntArray) -> tuple[RankCounts, IntArray]:
+    """Distinct redrawn outcomes with all columns about targets, and which each one is."""
+    found = drawn.reshape(4, -1)
+    targets = np.stack([counts.place[row], counts.n_targets[row], counts.offset[row]])
+    table = np.concatenate([found, np.tile(targets, drawn.shape[1])])
+    order = np.lexsort(table[::-1])
+    new = np.ones(order.size, dtype=bool)
+    new[1:] = (np.diff(table[:, order], axis=1) != 0).any(axis=0)
+    back = np.empty(order.size, dtype=np.int64)
+    back[order] = np.cumsum(new) - 1
+    kept = table[:, order[new]]
+    parts = []
+    for code, scheme in enumerate(counts.schemes):
+        _, pool, size, rank, place, n_targets, offset = kept[:, kept[0] == code]
+        if pool.size:
+            parts.append(_of_scheme(scheme, pool, size, rank, place, n_targets, offset))
+    # Counts sort their outcomes the same way.
+    return sum(parts[1:], parts[0]), back
+
+
+def _of_scheme(
+    scheme: Scheme,
+    pool: IntArray,
+    size: IntArray,
+    rank: IntArray,
+    place: IntArray,
+    n_targets: IntArray,
+    offset: IntArray,
+) -> RankCounts:
+    return RankCounts.from_outcomes(
+        scheme, n_items=pool, sample_size=size, sampled_rank=rank, weight=np.ones(pool.size),
+        place=place, n_targets=n_targets, offset=offset,
+    )  # fmt: skip
+
+
+def _learnt(
+    counts: RankCounts, laws: FittedPlaces, metrics: Sequence[Metric]
+) -> dict[str, FloatArray]:
+    """What real evaluations stray from smooth laws, as learnt for users with one target.
+
+    Relative to the value: that of the same metric of all targets, each for itself.
+    """
+    single = counts.single()
+    typical = max(1, int(np.median(counts.n_targets)))
+    alike = [Metric("recall", typical) if m.cuts_at_targets else m for m in metrics]
+    distinct = {metric.key: metric for metric in alike}
+    fit = Smooth().fit(single, metrics=list(distinct.values()), support="auto", plug_in="plain")
+    law = error_law(single, fit, fit, Smooth(), list(distinct.values()), seed=0)
+    value = np.array([fit.values[key] for key in distinct])
+    at = [list(distinct).index(metric.key) for metric in alike]
+    mean = laws.mean(metrics)
+    return {
+        name: getattr(law, name)[at] / np.maximum(np.abs(value[at]), 1e-300) * np.abs(mean)
+        for name in _LEARNT
+        if hasattr(law, name)
+    }
