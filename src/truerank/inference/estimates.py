@@ -230,10 +230,7 @@ class _Intervals:
     def found(self) -> dict[str, Interval]:
         fitted, counts = self.fitted, self.fitted.counts
         per_user = counts.total_weight / counts.n_users
-        best = [_largest(metric, counts) for metric in fitted.metrics]
-        ends = intervals(
-            fitted.fit, fitted.law, fitted.metrics, counts.n_users, best=best, **self.asked
-        )
+        ends = intervals(fitted.fit, fitted.law, fitted.metrics, counts, **self.asked)
         return {
             metric.key: interval.scaled(per_user)
             for metric, interval in zip(fitted.metrics, ends, strict=True)
@@ -244,7 +241,7 @@ class _Intervals:
         open_ = [one for one in results if one.resolvable is False]
         if not open_:
             return None
-        own = self.fitted.fit.posterior is not None  # with several targets it is not tried
+        own = self.fitted.is_reference
         names = {one.metric.partition("@")[0] for one in open_}
         known = [one for one in self.settled_by(error) if one.name in names] if own else []
         other = None if own else DEFAULT_ESTIMATOR
@@ -733,16 +730,8 @@ def _result(
     # Users may have several targets: metrics are per user.
     per_user = counts.total_weight / counts.n_users
     value, plain = fit.values[metric.key], naive.values[metric.key]
-    best = _largest(metric, counts)
+    best = largest(metric, counts)
     stray = metric.function is None and not -1e-9 <= value <= best * (1 + 1e-9)
     if clip and stray:
         value = min(max(value, 0.0), best)
     return Estimate(metric.key, value * per_user, plain * per_user, stray, intervals)
-
-
-def _largest(metric: Metric, counts: RankCounts) -> float:
-    """The largest mean gain of a target that a metric can have."""
-    if metric.function is not None or not counts.several:
-        return largest(metric)
-    ideal = (counts.weight / counts.n_targets) @ metric.ideal(counts.n_targets)
-    return float(ideal) / counts.total_weight

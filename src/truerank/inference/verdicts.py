@@ -76,6 +76,8 @@ def settled(fitted: Fitted, metrics: Iterable[Metric], *, error: float = ERROR) 
         `truerank.inference.planning.resolution.resolution` may give a somewhat larger K.
     """
     error = check_error(error)
+    if fitted.counts.several:  # each cut-off would take a fit of its own
+        return []
     # Metrics of one's own have a meaning at their own cut-off only; reports have hundreds of them.
     by_name = {m.name: m for m in metrics if m.k is not None and m.function is None}
     if not by_name:

@@ -28,7 +28,9 @@ OPTIONS = (
     "replacement",
     "ladder",
     "hits",
-    "targets",
+    "rank_among",
+    "repeats",
+    "shared_negatives",
     "columns",
     "by",
 )
@@ -70,7 +72,8 @@ def read(models: Any, *, unpaired: bool, options: dict[str, Any], alone: bool = 
         for name, one in sources.items()
         if not isinstance(one, RankCounts) and not (columns.get("user_id") or one.find("user_id"))
     ]
-    if not (counted or lacking or unpaired or alone):
+    several = not counted and any(_several(one, columns, options) for one in sources.values())
+    if not (counted or lacking or unpaired or alone or several):
         return _of_paired(PairedCounts.from_tables(sources, **options), False)
     every = {
         name: one if isinstance(one, RankCounts) else RankCounts.from_table(one, **options)
@@ -81,9 +84,25 @@ def read(models: Any, *, unpaired: bool, options: dict[str, Any], alone: bool = 
         if alone
         else f"{lacking[0]} has no column user_id"
         if lacking
+        else "users have several targets, whose places differ by model"
+        if several
         else f"the counts of {next(iter(counted), '')} do not say which rank is whose"
     )
     return _of_counts(every, why, unpaired)
+
+
+def _several(source: Any, columns: Mapping[str, str], options: Mapping[str, Any]) -> bool:
+    """Whether a table of ranks has users with several targets."""
+    user, item = (columns.get(role) or source.find(role) for role in ("user_id", "item_id"))
+    if options.get("repeats") == "targets":
+        return True
+    if item is None or options.get("repeats") == "draws":
+        return False
+    users = source.values(user)
+    if np.unique(users.astype(str)).size == users.size:
+        return False
+    pairs = set(zip(users.tolist(), source.values(item).tolist(), strict=True))
+    return len(pairs) > len({user for user, _ in pairs})
 
 
 def _of_paired(paired: PairedCounts, unpaired: bool) -> Compared:

@@ -27,7 +27,7 @@ from truerank.inference.comparing._joint_law import Together, together
 from truerank.inference.comparing.comparison import Comparison, Difference, Standing
 from truerank.inference.comparing.user_sampling import HypothesisTest, Sample
 from truerank.inference.intervals.error_law import ErrorLaw, outcome_gains
-from truerank.inference.intervals.fitting import Fitted
+from truerank.inference.intervals.fitting import Fitted, fit_to
 from truerank.inference.intervals.interval import (
     Interval,
     check_confidence,
@@ -332,13 +332,17 @@ def _on_each(
     support: SupportName | Support,
 ) -> list[_Model]:
     """The model on each of the metrics."""
-    gains = outcome_gains(counts.pooled(), fitted.fit, estimator, metrics, support)
-    # Weights may sum to more than one per user (several targets): metrics are per user.
-    per_user = counts.total_weight / counts.n_users
+    # With several targets, gains are not those of independent users.
+    gains = None
+    if not counts.several:
+        gains = outcome_gains(counts.pooled(), fitted.fit, estimator, metrics, support)
+    per_user = counts.targets_per_user
     law_open = np.zeros(len(metrics))
     if fitted.fit.posterior is not None:
         law_open = np.diag(fitted.fit.posterior.covariance(metrics, scope="population"))
-    plain = Naive().fit(counts.pooled(), metrics=metrics, support=support, plug_in="plain").values
+    elif counts.several:
+        law_open = fitted.law.law**2
+    plain = fit_to(counts, Naive(), metrics, support, "plain").values
     return [
         _Model(
             name,
@@ -501,7 +505,12 @@ def _standings(
     chance = spread.best([model.value for model in models], _WORLDS, seed)
     for i, model in enumerate(models):
         own = interval_of(
-            model.fit.values[metric.key], model.law, 0, confidence, drawn, largest(metric)
+            model.fit.values[metric.key],
+            model.law,
+            0,
+            confidence,
+            drawn,
+            largest(metric, model.counts),
         )
         own = own.scaled(model.per_user)
         sure = [one for one in differences if one.p_holm < 1.0 - confidence]

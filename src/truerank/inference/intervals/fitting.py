@@ -90,6 +90,17 @@ class Fitted:
         fit = fit_to(counts, estimator, wanted, support, plug_in)
         return cls(counts, estimator, wanted, fit, support, plug_in, seed, progress)
 
+    @property
+    def is_reference(self) -> bool:
+        """Whether the fit itself tells what its sample leaves open.
+
+        Returns
+        -------
+        bool
+            True for smooth, and for exact ranks of users with several targets.
+        """
+        return _has_posterior(self.fit)
+
     @cached_property
     def reference(self) -> Fit:
         """The fit that ranks are taken to follow: one with a posterior.
@@ -101,7 +112,7 @@ class Fitted:
         Fit
             The fit itself if it has a posterior.
         """
-        if _has_posterior(self.fit):
+        if self.is_reference:
             return self.fit
         return reference(self.counts, self.metrics, self.support)
 

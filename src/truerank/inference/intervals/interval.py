@@ -21,6 +21,7 @@ from truerank.errors import InputError
 from truerank.estimators import Fit
 from truerank.inference.intervals.error_law import ErrorLaw
 from truerank.metrics import Metric
+from truerank.outcomes.counts import RankCounts
 
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 KINDS: tuple[IntervalKind, ...] = get_args(IntervalKind)
@@ -174,13 +175,12 @@ def intervals(
     fit: Fit,
     law: ErrorLaw,
     metrics: Sequence[Metric],
-    n_users: float,
+    counts: RankCounts,
     *,
     confidence: float = 0.95,
     scope: str = "these-users",
     population_size: float | None = None,
     interval: str = "total",
-    best: Sequence[float] | None = None,
 ) -> list[Interval]:
     """An interval for each metric of a fit, in mean gains, by the law of its errors.
 
@@ -192,8 +192,8 @@ def intervals(
         The law of its errors.
     metrics : list of Metric
         The metrics that the law is about, in its order.
-    n_users : float
-        The number of users seen.
+    counts : RankCounts
+        The outcomes that were fitted.
     confidence : float, default 0.95
         Confidence of the intervals.
     scope : {"these-users", "population"}
@@ -203,38 +203,44 @@ def intervals(
         The number of all users, if the population is not endless.
     interval : {"total", "sampling"}
         Of all that is known of the error, or of the scatter of negatives (and users) alone.
-    best : list of float, optional
-        The largest mean gain of each metric; that of one target per user if not given.
 
     Returns
     -------
     list of Interval
         One per metric.
     """
-    drawn = share_drawn(scope, population_size, n_users)
+    drawn = share_drawn(scope, population_size, counts.n_users)
     kind = check_kind(interval)
     confidence = check_confidence(confidence)
-    most = [largest(metric) for metric in metrics] if best is None else best
     return [
-        interval_of(fit.values[metric.key], law, at, confidence, drawn, most[at], kind)
+        interval_of(
+            fit.values[metric.key], law, at, confidence, drawn, largest(metric, counts), kind
+        )
         for at, metric in enumerate(metrics)
     ]
 
 
-def largest(metric: Metric) -> float:
-    """The largest mean gain of a metric with one target per user.
+def largest(metric: Metric, counts: RankCounts) -> float:
+    """The largest mean gain of a target that a metric can have.
 
     Parameters
     ----------
     metric : Metric
         The metric.
+    counts : RankCounts
+        The outcomes: users with several targets share the best places among them.
 
     Returns
     -------
     float
         Infinite for gains of one's own, of which it is not known.
     """
-    return metric.best() if metric.function is None else np.inf
+    if metric.function is not None:
+        return np.inf
+    if not counts.several:
+        return metric.best()
+    ideal = (counts.weight / counts.n_targets) @ metric.ideal(counts.n_targets)
+    return float(ideal) / counts.total_weight
 
 
 def share_drawn(scope: str, population_size: float | None, n_users: float) -> float:

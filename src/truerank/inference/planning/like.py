@@ -42,6 +42,10 @@ class Like:
         The number of users of a pilot.
     pilot : RankedUsers or None
         The users of a pilot, with ranks by their outcomes.
+    targets_per_user : float
+        Mean number of targets per user; where it is above 1, users stand for single targets.
+    value : float or None
+        The metric of the users of a pilot, where these have several targets.
     """
 
     distribution: RankDistribution
@@ -50,6 +54,8 @@ class Like:
     source: str
     n_users: float | None = None
     pilot: RankedUsers | None = None
+    targets_per_user: float = 1.0
+    value: float | None = None
 
     def users(self, n_users: int) -> Callable[[np.random.Generator], tuple[IntArray, IntArray]]:
         """A function that draws users.
@@ -160,7 +166,7 @@ def power_law(n_items: int, power: float, metric: Metric) -> RankDistribution:
 
 
 def _from_counts(counts: RankCounts, n_items: int | None, metric: Metric) -> Like:
-    pooled = counts.pooled()
+    pooled = counts.pooled().single()
     largest = int(pooled.n_items.max())
     _check_pool(n_items, largest, "the pilot's pools go")
     fit = reference(pooled, [metric])
@@ -169,10 +175,17 @@ def _from_counts(counts: RankCounts, n_items: int | None, metric: Metric) -> Lik
         fit.distribution,
         largest,
         float(pooled.weight @ pooled.n_items / pooled.total_weight),
-        f"a pilot of {pooled.n_users:,.0f} users",
+        f"a pilot of {counts.n_users:,.0f} users",
         counts.n_users,
         RankedUsers(pooled, fit.distribution),
+        counts.targets_per_user if counts.several else 1.0,
+        _value(counts, metric) if counts.several else None,
     )
+
+
+def _value(counts: RankCounts, metric: Metric) -> float:
+    """The metric of users with several targets."""
+    return reference(counts, [metric]).values[metric.key] * counts.targets_per_user
 
 
 def _check_pool(n_items: int | None, largest: int, what: str) -> None:

@@ -123,19 +123,21 @@ def plan(
     chance = (1.0 - check_confidence(confidence)) / 2.0
     z = normal_quantile(1.0 - chance)
     widen = normal_quantile(1.0 - chance / n_pairs) / z
+    each = supposed.targets_per_user
+    fewer_users = fewer_users and each == 1.0  # targets of a user are no users of their own
     search = _Search(
         supposed,
         wanted,
         value,
         variance,
-        n_users,
+        round(n_users * each),
         goal=error,
         scale=widen * float(np.sqrt(2.0)) if n_models > 1 else 1.0,
         population=whom == "population",
         estimator=estimators.get(estimator),
         seed=seed,
     )
-    least = search.error(0.0, n_users)
+    least = search.error(0.0, search.n_users)
     if least > error:
         raise InputError(
             f"error is {error:g}; with {n_users} users even an exact evaluation has a relative "
@@ -150,10 +152,12 @@ def plan(
         found += _users_only(search, confidence, n_models, n_pairs, z)
     if "exact" in names:
         every = supposed.n_items
-        found.append(Planned("exact", Exact(), n_users, every, supposed.catalogue, least))
+        found.append(Planned("exact", Exact(), search.n_users, every, supposed.catalogue, least))
+    if each != 1.0:
+        found = [_per_user(one, n_users, each) for one in found]
     return Plan(
         wanted.key,
-        value,
+        value if supposed.value is None else supposed.value,
         error,
         confidence,
         whom,
@@ -163,6 +167,16 @@ def plan(
         tuple(sorted(found, key=lambda one: one.total_pairs)),
         sampling_efficiency(supposed.distribution),
     )
+
+
+def _per_user(planned: Planned, n_users: int, targets: float) -> Planned:
+    """A design for single targets as one for users who have several: their samples add up."""
+    design, pairs = planned.design, planned.pairs_per_user * targets
+    if isinstance(design, Exact):
+        pairs = planned.pairs_per_user + targets - 1.0  # the other items are scored once
+    elif isinstance(design, Adaptive) and design.budget is not None:
+        design = replace(design, budget=int(np.ceil(design.budget * targets)))
+    return replace(planned, design=design, n_users=n_users, pairs_per_user=pairs)
 
 
 def _one(metric: MetricLike) -> Metric:
