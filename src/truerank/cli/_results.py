@@ -130,11 +130,21 @@ def _headline(counts: RankCounts) -> str:
     return " · ".join(
         [
             f"{_output.whole(counts.n_users)} users",
+            *_several(counts),
             f"pools of {_output.between(pools['min'], pools['max'])} items",
             f"samples of {_output.between(sizes['min'], sizes['max'])}",
             " and ".join(dict.fromkeys(schemes)),
         ]
     )
+
+
+def _several(counts: RankCounts) -> list[str]:
+    """How many targets users have, if it is not one each."""
+    if not (counts.n_targets > 1).any():
+        return []
+    each = _range(counts.n_targets)
+    mean = f"{counts.targets_per_user:.3g} in the mean"
+    return [f"{_output.between(each['min'], each['max'])} targets per user ({mean})"]
 
 
 def _draw(console: Console, runs: Sequence[Run], metrics: Sequence[Metric], clip: bool) -> None:

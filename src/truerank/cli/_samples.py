@@ -20,6 +20,9 @@ class RanksInput:
     replacement: bool | None = None
     ladder: tuple[int, ...] | None = None
     hits: int | None = None
+    rank_among: str | None = None
+    repeats: str | None = None
+    shared_negatives: bool | None = None
     columns: Mapping[str, str] | None = None
 
     def said(self) -> dict[str, Any]:
@@ -70,10 +73,26 @@ class Samples(Draws):
         "Adaptive samples: negatives above the target that end the sampling; 1 unless stated.",
         "N",
     )
+    rank_among: str | None = option(
+        None,
+        "Several targets per user: ranks among the user's non-targets, or positions in one list "
+        "with all its targets.",
+        known=("negatives", "list"),
+    )
+    repeats: str | None = option(
+        None,
+        "What several rows of a user are if there is no column item_id.",
+        known=("targets", "draws"),
+    )
+    shared_negatives: bool | None = option(
+        None,
+        "Several targets per user: whether they met the same negatives, so that ranks order them "
+        "and no column score is needed.",
+    )
     columns: list[str] | None = option(
         None,
         "A column under another name: sampled_rank=pos. Ours: sampled_rank, sample_size, "
-        "num_negatives, n_items, user_id, item_id, weight, model.",
+        "num_negatives, n_items, user_id, item_id, weight, model; score, place, n_targets, offset.",
         "OURS=YOURS",
     )
 

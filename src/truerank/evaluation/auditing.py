@@ -191,7 +191,7 @@ def audit(
     if test_pairs is not None:
         found += _about_test(test_pairs, train_pairs, next(iter(read.values()), None))
     if counts is not None:
-        found.append(_about_ranks(counts))
+        found += _about_ranks(counts)
     if scores is not None:
         found += _about_scores(scores)
     if not found:
@@ -357,6 +357,7 @@ def _about_test(
     negatives: Negatives | None,
 ) -> Iterator[Finding]:
     user, item = test
+    yield from _about_targets(user, item)
     if train is not None:
         new = ~np.isin(user, train[0])
         yield _count(
@@ -389,19 +390,49 @@ def _about_test(
         )  # fmt: skip
 
 
-def _about_ranks(counts: RankCounts) -> Finding:
+def _about_targets(user: npt.NDArray[Any], item: npt.NDArray[Any]) -> Iterator[Finding]:
+    """How many targets users have, and whether any is listed twice."""
+    users = np.unique(user, return_inverse=True)[1]
+    items = np.unique(item, return_inverse=True)[1]
+    pairs = np.unique(users * (int(items.max(initial=0)) + 1) + items)
+    twice = user.size - pairs.size
+    yield _count(
+        twice, "error", "targets-twice",
+        f"{twice} test rows repeat a user and item that the test has already.",
+        "Drop the repeats: a target stands in the list once.",
+        "No target is listed twice.",
+    )  # fmt: skip
+    number = np.bincount(users)
+    if (number > 1).any():
+        yield Finding("ok", "several-targets", several(number.min(), number.max(), number.mean()))
+
+
+def several(least: int, most: int, mean: float) -> str:
+    """The sentence on users with several targets."""
+    return (
+        f"Users have {least:,} to {most:,} targets ({mean:.3g} in the mean): all of a user's stand "
+        "in one list, and metrics are means over users."
+    )
+
+
+def _about_ranks(counts: RankCounts) -> Iterator[Finding]:
     """Can the sampled ranks come from uniform draws at all? A law must fit them."""
+    if (counts.n_targets > 1).any():
+        least, most = int(counts.n_targets.min()), int(counts.n_targets.max())
+        yield Finding("ok", "several-targets", several(least, most, counts.targets_per_user))
+        counts = counts.single()
     smooth = estimators.Smooth()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         fit = smooth.fit(counts.pooled(), metrics=[], support="auto", plug_in="plain")
     found = fit_test(counts, smooth, fit)
-    if found.fits:
-        return Finding("ok", "ranks", found.verdict)
     chance = f" (chi-square p = {found.p_value:.0e})."
-    if found.verdict.startswith(IMPOSSIBLE):
-        return Finding("error", "ranks", IMPOSSIBLE[:-1] + chance, CHECK)
-    return Finding("warning", "ranks", UNFOLLOWED[:-1] + chance, OTHER)
+    if found.fits:
+        yield Finding("ok", "ranks", found.verdict)
+    elif found.verdict.startswith(IMPOSSIBLE):
+        yield Finding("error", "ranks", IMPOSSIBLE[:-1] + chance, CHECK)
+    else:
+        yield Finding("warning", "ranks", UNFOLLOWED[:-1] + chance, OTHER)
 
 
 def _about_scores(scores: Any) -> Iterator[Finding]:

@@ -337,7 +337,7 @@ def _on_each(
     if not counts.several:
         gains = outcome_gains(counts.pooled(), fitted.fit, estimator, metrics, support)
     per_user = counts.targets_per_user
-    law_open = np.zeros(len(metrics))
+    law_open: FloatArray = np.zeros(len(metrics))
     if fitted.fit.posterior is not None:
         law_open = np.diag(fitted.fit.posterior.covariance(metrics, scope="population"))
     elif counts.several:
