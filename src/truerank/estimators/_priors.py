@@ -72,15 +72,29 @@ def paths(n_items: int, n_functions: int, sample_size: int, *, may_bend: bool) -
     return (*found, *_normal_scores(site, n_items, sample_size, 1.0 - SLOPES_SHARE))
 
 
+@lru_cache(maxsize=64)
+def paths_about(n_items: int, n_functions: int, sample_size: int) -> tuple[Path, ...]:
+    """Priors of how a law strays from a base measure that has the shape of a law itself."""
+    site = sites(n_items, n_functions)
+    return tuple(_slopes(site, n_items, sample_size, -MEAN_SLOPE, 1.0, everywhere=True))
+
+
 def _slopes(
-    site: FloatArray, n_items: int, sample_size: int, bend: float, share: float
+    site: FloatArray,
+    n_items: int,
+    sample_size: int,
+    bend: float,
+    share: float,
+    *,
+    everywhere: bool = False,
 ) -> list[Path]:
     from scipy.special import expit
 
     middle, integral = _integration(site)
     log_rank = np.log(rank_at(middle, n_items))
     head = expit((np.log(n_items / sample_size) - log_rank) / HEAD_EDGE)
-    slope = MEAN_SLOPE + bend * expit((np.log(BEND_AT) - log_rank) / BEND_EDGE)
+    bent = np.ones_like(log_rank) if everywhere else expit((np.log(BEND_AT) - log_rank) / BEND_EDGE)
+    slope = MEAN_SLOPE + bend * bent
     reach = expit(middle - TAIL)
     tail = TAIL_AMPLITUDE**2 * np.outer(reach, reach) * _matern(middle, TAIL_LENGTH)
     priors: list[list[FloatArray]] = []

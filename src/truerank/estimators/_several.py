@@ -3,9 +3,11 @@
 A target of rank R among the non-targets and place i among its user's targets has position R + i - 1
 in the one list of all of them, so that metrics are sums over targets of gains in R. The law of R
 differs by i (the best of eight targets ranks high) and by the number t of targets; so targets are
-put into classes of i and t, each doubling, and one law is fitted to each class, its users weighing
-1 / t. A target then counts with its expected gain given its own outcome and the law of its class:
-the gain of its own place, weighted as the metric weights its user.
+put into classes of i and t, and one law is fitted to each class: smooth strays from the law that
+order statistics of independent targets would follow. Some metrics weigh a user's targets 1 / t
+each, others 1: in a fit they weigh 1 / sqrt(t), in the middle. A target then counts
+with its expected gain given its own outcome and the law of its class: the gain of its own place,
+weighted as the metric weights its user.
 """
 
 from __future__ import annotations
@@ -21,12 +23,17 @@ from truerank.estimators._base import Estimator, Fit
 from truerank.estimators._neighbours import on_grid
 from truerank.estimators._posterior import Component, Posterior
 from truerank.estimators.likelihood import likelihood, make_support
+from truerank.estimators.smooth import Smooth
 from truerank.estimators.support import NO_RANKS, RankDistribution, Support, SupportLike
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
 
-LEAST = 500  # targets of a class; thinner ones are pooled with their neighbours
+LEAST = 500  # targets of a class; thinner ones are pooled with their neighbours of like places
+FEWEST = 50  # targets of like places; fewer are pooled with those of better ones
 _POOL_STEP = 0.01  # pools nearer than this (in log N) are read as one
+_PAIRS = 32  # of place and number of targets that stand for all of a class
+_PLAIN = 0.05  # share of the law of all targets in the base measure of a class
+_FAR = 200.0  # places beyond which targets are of one class, whatever is asked for
 _NEAR, _STEP = 50, 0.02  # places up to which each counts as it is; then steps of log place
 
 
@@ -423,10 +430,10 @@ class _Spread:
         evidence = np.log(np.maximum(rows.matrix @ laws, 1e-300))
         toward = np.stack([part.weight * (self.slope @ off) for part, off in parts])
         found = found + (evidence - evidence.mean(axis=1, keepdims=True)) @ toward
-        # Users weigh 1 / t in the fit of a class.
-        weight = mine.counts.weight[mine.rows] / mine.counts.n_targets[mine.rows]
+        # A target of t weighs 1 / sqrt(t) in the fit of its class.
+        weight = mine.counts.weight[mine.rows] / np.sqrt(mine.counts.n_targets[mine.rows])
         scale = self.posterior.n_users * mine.counts.total_weight / float(weight.sum())
-        each = scale / rows.counts.n_targets[rows.rows]
+        each = scale / np.sqrt(rows.counts.n_targets[rows.rows])
         return np.asarray(each[:, None] * found[rows.row])
 
 
@@ -480,6 +487,45 @@ class _ClassRows:
             yield view, np.searchsorted(self.rows, view.rows)
 
 
+def _of_all(
+    estimator: Estimator, counts: RankCounts, grid: Support, support: SupportLike
+) -> RankDistribution | None:
+    """The law of all targets together, which tells what those of one place are about like."""
+    if not isinstance(estimator, Smooth):
+        return None
+    each = counts.weight / counts.n_targets
+    scale = float(each.sum()) / float((counts.weight / counts.n_targets**2).sum())
+    alone = counts.reweighted(scale * each).single()
+    few = on_grid(alone) if support == "auto" else alone
+    fit = estimator.fit(few, metrics=[], support=grid, plug_in="plain")
+    assert fit.posterior is not None
+    return fit.posterior.distribution(scope="population")
+
+
+def order_law(counts: RankCounts, together: RankDistribution | None) -> FloatArray:
+    """Masses of the law that targets of these places would follow if targets were independent.
+
+    The i-th best of t independent draws with cumulative distribution F has that of
+    I_F(i, t - i + 1), the incomplete beta function. Real users differ; a fit strays from it.
+    """
+    from scipy.special import betainc
+
+    assert together is not None
+    grid = together.support
+    below = np.clip(together.cdf(grid.edge), 0.0, 1.0)
+    pairs, row = np.unique(np.stack([counts.place, counts.n_targets]), axis=1, return_inverse=True)
+    weight = np.bincount(row.ravel(), counts.weight / np.sqrt(counts.n_targets))
+    if weight.size > _PAIRS:  # some of them, evenly by weight
+        edge = np.searchsorted(np.cumsum(weight), (np.arange(_PAIRS) + 0.5) / _PAIRS * weight.sum())
+        pairs, weight = pairs[:, edge], np.ones(_PAIRS)
+    found = np.zeros(grid.n_points)
+    for (place, n_targets), share in zip(pairs.T.tolist(), weight / weight.sum(), strict=True):
+        law = betainc(place, n_targets - place + 1, below)
+        found += share * np.diff(law, prepend=0.0)
+    plain = np.maximum(np.diff(below, prepend=0.0), 1e-12 * grid.weight / grid.n_items)
+    return np.asarray((1.0 - _PLAIN) * np.maximum(found, 0.0) + _PLAIN * plain)
+
+
 def _sums(group: IntArray, values: FloatArray, n_groups: int) -> FloatArray:
     """Sums of rows of ``values`` by group, (n_groups, n_columns)."""
     columns = [np.bincount(group, column, minlength=n_groups) for column in values.T]
@@ -498,18 +544,23 @@ def fitted_places(
     if any(metric.cuts_at_targets for metric in metrics):
         cuts.append(Metric("recall", min(int(counts.n_targets.max()), int(counts.n_items.max()))))
     grid = make_support(counts.single(), cuts, support)
-    classes = classes_of(counts)
+    classes = classes_of(counts, max([float(m.k or _FAR) for m in metrics], default=_FAR))
     of = classes.of(counts)
+    together = _of_all(estimator, counts, grid, support)
     fits = []
     for number in range(int(classes.table.max()) + 1):
         part = counts.select(of == number)
         assert part is not None
-        each = part.weight / part.n_targets
+        each = part.weight / np.sqrt(part.n_targets)
         # As many users as these weigh: squares of uneven weights count.
-        scale = float(each.sum()) / float((part.weight / part.n_targets**2).sum())
+        scale = float(each.sum()) / float((part.weight / part.n_targets).sum())
         alone = part.reweighted(scale * each).single()
         few = on_grid(alone) if support == "auto" else alone
-        fits.append(estimator.fit(few, metrics=[], support=grid, plug_in="plain"))
+        if isinstance(estimator, Smooth):
+            base = order_law(part, together)
+            fits.append(estimator.fit_about(few, base, support=grid))
+        else:
+            fits.append(estimator.fit(few, metrics=[], support=grid, plug_in="plain"))
         if fits[-1].distribution is None:
             raise InputError(
                 f"estimator {estimator.name!r} gives no rank distribution; users here have several "
@@ -522,31 +573,46 @@ def fitted_places(
 class Classes:
     """Which class a target belongs to, by its place and its user's number of targets, in bins."""
 
-    table: IntArray  # (bins of place, bins of n_targets): the class, rows and columns from 1, 2, 4
+    table: IntArray  # (bins of place, bins of n_targets): the class
 
     def of(self, counts: RankCounts) -> IntArray:
         """The class of each outcome."""
-        place, n_targets = (
-            np.minimum(_bin(column), size - 1)
-            for column, size in zip((counts.place, counts.n_targets), self.table.shape, strict=True)
+        place, n_targets = _bins(counts)
+        return np.asarray(
+            self.table[
+                np.minimum(place, self.table.shape[0] - 1),
+                np.minimum(n_targets, self.table.shape[1] - 1),
+            ]
         )
-        return np.asarray(self.table[place, n_targets])
 
 
-def _bin(number: IntArray) -> IntArray:
-    return np.frexp(number.astype(np.float64))[1].astype(np.int64) - 1  # floor(log2)
+def _bins(counts: RankCounts) -> tuple[IntArray, IntArray]:
+    """Bins of places and of numbers of targets, each wider by a half than the one before."""
+    place, n_targets = (
+        np.floor(np.log(column) / np.log(1.5) + 1e-9).astype(np.int64)
+        for column in (counts.place, counts.n_targets)
+    )
+    return place, n_targets
 
 
-def classes_of(counts: RankCounts) -> Classes:
-    """Classes of doubling places and numbers of targets, thin ones pooled with their neighbours."""
-    place, n_targets = _bin(counts.place), _bin(counts.n_targets)
+def classes_of(counts: RankCounts, last: float) -> Classes:
+    """Classes of targets, thin ones pooled with their neighbours; places beyond ``last`` as one."""
+    place, n_targets = _bins(counts)
+    place = np.minimum(place, int(np.log(min(last, 1e6)) / np.log(1.5)) + 1)
     shape = int(place.max()) + 1, int(n_targets.max()) + 1
     weight = np.bincount(place * shape[1] + n_targets, counts.weight, minlength=shape[0] * shape[1])
-    table = np.empty(weight.size, dtype=np.int64)
-    number, held, last = 0, 0.0, float(weight.sum())
-    for at, more in enumerate(weight):
-        table[at] = number
-        held, last = held + float(more), last - float(more)
-        if held >= LEAST and last >= LEAST:
-            number, held = number + 1, 0.0
-    return Classes(table.reshape(shape))
+    weight = weight.reshape(shape)
+    table = np.empty(shape, dtype=np.int64)
+    number = 0
+    for at, row in enumerate(weight):  # places apart: the best of many and the rest of few differ
+        if at and row.sum() < FEWEST:
+            table[at] = table[at - 1]
+            continue
+        number += int(at > 0)
+        held, left = 0.0, float(row.sum())
+        for column, more in enumerate(row.tolist()):
+            table[at, column] = number
+            held, left = held + more, left - more
+            if held >= LEAST and left >= LEAST:
+                number, held = number + 1, 0.0
+    return Classes(table)

@@ -10,15 +10,16 @@ from typing import ClassVar
 import numpy as np
 
 from truerank import _checks
+from truerank._types import FloatArray
 from truerank.errors import ConvergenceWarning
 from truerank.estimators._base import Estimator, Fit
 from truerank.estimators._laplace import Mixture, Mode, find_mode
-from truerank.estimators._logspline import DEGREE, enough_functions, log_spline
+from truerank.estimators._logspline import DEGREE, LogSpline, enough_functions, log_spline
 from truerank.estimators._neighbours import on_grid
 from truerank.estimators._posterior import Component, Posterior
-from truerank.estimators._priors import Path, paths
-from truerank.estimators.likelihood import likelihood, make_support
-from truerank.estimators.support import SupportLike
+from truerank.estimators._priors import Path, paths, paths_about
+from truerank.estimators.likelihood import Likelihood, likelihood, make_support
+from truerank.estimators.support import Support, SupportLike
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
 
@@ -61,15 +62,60 @@ class Smooth(Estimator):
     ) -> Fit:
         outcomes = on_grid(counts) if support == "auto" else counts
         model = likelihood(outcomes, make_support(outcomes, metrics, support))
-        n_users = counts.effective_users
-        largest = model.support.n_items
-        n_functions = self.n_functions or enough_functions(largest, n_users)
-        mixture = Mixture(model, log_spline(model.support, n_functions), n_users)
+        n_functions = self.n_functions or enough_functions(
+            model.support.n_items, counts.effective_users
+        )
         # Pools of one size are those of rankings that keep training items, or may be.
         may_bend = bool((counts.n_items == counts.n_items[0]).all())
-        modes = _modes(
-            mixture, paths(largest, n_functions, telling_size(counts), may_bend=may_bend)
-        )
+        largest = model.support.n_items
+        priors = paths(largest, n_functions, telling_size(counts), may_bend=may_bend)
+        spline = log_spline(model.support, n_functions)
+        return self._fitted(counts, metrics, model, spline, priors)
+
+    def fit_about(self, counts: RankCounts, base: FloatArray, *, support: Support) -> Fit:
+        """Fit a law that strays smoothly from a base measure, instead of from a power law.
+
+        Parameters
+        ----------
+        counts : RankCounts
+            The outcomes.
+        base : ndarray of float, shape (n_points,)
+            Masses of the base measure on the points of the support, above 0.
+        support : Support
+            The grid of global ranks.
+
+        Returns
+        -------
+        Fit
+            Without metrics: the distribution and the posterior.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+        >>> grid = tr.estimate(counts, "recall@10").distribution.support
+        >>> even = grid.weight / grid.n_items
+        >>> fit = tr.estimators.Smooth().fit_about(counts, even, support=grid)
+        >>> round(float(fit.distribution.cdf([100])[0]), 2)
+        0.61
+        """
+        model = likelihood(counts, support)
+        largest = support.n_items
+        n_functions = self.n_functions or enough_functions(largest, counts.effective_users)
+        spline = log_spline(support, n_functions)
+        spline = replace(spline, log_weight=np.log(base))
+        priors = paths_about(largest, n_functions, telling_size(counts))
+        return self._fitted(counts, [], model, spline, priors)
+
+    def _fitted(
+        self,
+        counts: RankCounts,
+        metrics: Sequence[Metric],
+        model: Likelihood,
+        spline: LogSpline,
+        priors: Iterable[Path],
+    ) -> Fit:
+        mixture = Mixture(model, spline, counts.effective_users)
+        modes = _modes(mixture, priors)
         posterior = _average(mixture, modes)
         values = posterior.mean(metrics)
         converged = all(mode.converged for mode in modes)
