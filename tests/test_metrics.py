@@ -39,6 +39,70 @@ def test_gains_by_hand() -> None:
     assert gain("auc@2") == [1, 0.75, 0, 0, 0]
     assert gain("ndcg@3") == pytest.approx([1, math.log(2) / math.log(3), 1 / 2, 0, 0], rel=1e-15)
     assert gain("ndcg")[4] == pytest.approx(1 / math.log2(6), rel=1e-15)
+    assert gain("r_precision") == [1, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("k", ["", "@1", "@3", "@9"])
+@pytest.mark.parametrize(
+    "names", [("recall", "recall_min", "hit_rate"), ("ap", "ap_all", "mrr")], ids=lambda n: n[0]
+)
+def test_names_that_differ_by_the_number_of_targets_are_one_with_one(
+    names: tuple[str, ...], k: str
+) -> None:
+    first, *others = (gain(name + k) for name in names)
+    assert all(other == first for other in others)
+
+
+def test_gains_of_several_targets_by_hand() -> None:
+    """A user's three targets at positions 1, 3 and 7 of ten: ranks 1, 2 and 5 among the others."""
+    places = {"place": np.array([1, 2, 3]), "n_targets": 3}
+
+    def total(name: str) -> float:
+        (metric,) = metrics.parse(name)
+        return float(metric.gain([1, 2, 5], 8, **places).sum())
+
+    ideal = 1 + 1 / math.log2(3) + 1 / 2
+    wanted = {
+        "recall@3": 2 / 3,
+        "recall@1": 1 / 3,
+        "recall_min@1": 1.0,
+        "recall_min@7": 1.0,
+        "precision@3": 2 / 3,
+        "precision@5": 2 / 5,
+        "hit_rate@1": 1.0,
+        "ndcg@3": (1 + 1 / 2) / ideal,
+        "ndcg": (1 + 1 / 2 + 1 / 3) / ideal,
+        "ndcg@2": 1 / (1 + 1 / math.log2(3)),
+        "ap@2": 1 / 2,
+        "ap_all@2": 1 / 3,
+        "ap": (1 + 2 / 3 + 3 / 7) / 3,
+        "mrr": 1.0,
+        "auc": (1 + 6 / 7 + 3 / 7) / 3,
+        "r_precision": 2 / 3,
+    }
+    assert {name: total(name) for name in wanted} == pytest.approx(wanted, rel=1e-14)
+
+
+def test_an_offset_moves_positions_and_leaves_places() -> None:
+    """Two training items above a target of rank 2 and place 2: it stands at position 5."""
+    known = {"place": 2, "n_targets": 2, "offset": 2}
+    assert Metric("recall", 4).gain(2, 10, **known) == 0.0
+    assert Metric("recall", 5).gain(2, 10, **known) == 0.5
+    assert Metric("ap", 5).gain(2, 10, **known) == pytest.approx(2 / 5 / 2)
+    assert Metric("auc").gain(2, 10, **known) == pytest.approx(8 / 9 / 2)
+    assert Metric("mrr").gain(2, 10, **known) == 0.0
+
+
+@given(st.sampled_from(metrics.NAMES), st.integers(1, 12), st.integers(1, 20))
+def test_no_list_beats_the_ideal_one(name: str, k: int, t: int) -> None:
+    metric = Metric(name, None if name == "r_precision" else k)
+    place = np.arange(1, t + 1)
+    best = float(metric.gain(1, 50, place=place, n_targets=t).sum())
+    assert metric.ideal(t) == pytest.approx(best, rel=1e-12)
+    worse = np.sort(np.random.default_rng(k * 100 + t).integers(1, 50, t))
+    assert metric.gain(worse, 50, place=place, n_targets=t).sum() <= best + 1e-12
+    if name not in ("recall", "precision", "auc", "ap_all"):
+        assert best == pytest.approx(1.0, rel=1e-12)
 
 
 def test_pools_may_differ_by_rank() -> None:
@@ -48,7 +112,7 @@ def test_pools_may_differ_by_rank() -> None:
     assert table.tolist() == [gain("auc", 5), gain("auc", 9)]
 
 
-@given(st.sampled_from(["recall", "precision", "ndcg", "ap", "auc"]), st.integers(1, 50))
+@given(st.sampled_from(sorted({*metrics.NAMES} - {"r_precision"})), st.integers(1, 50))
 def test_gains_fall_with_the_rank_and_end_at_the_cut_off(name: str, k: int) -> None:
     metric = Metric(name, k)
     found = metric.gain(np.arange(1, 61), 60)
@@ -72,14 +136,18 @@ def test_only_auc_depends_on_the_pool() -> None:
     ("spelt", "key"),
     [
         ("recall@10", "recall@10"),
-        ("HR@10", "recall@10"),
-        ("hit@10", "recall@10"),
-        ("Hits@10", "recall@10"),
-        ("Hit_Rate@10", "recall@10"),
-        ("hit-ratio@10", "recall@10"),
-        ("mrr", "ap"),
-        ("RR@5", "ap@5"),
+        ("HR@10", "hit_rate@10"),
+        ("hit@10", "hit_rate@10"),
+        ("Hits@10", "hit_rate@10"),
+        ("Hit_Rate@10", "hit_rate@10"),
+        ("hit-ratio@10", "hit_rate@10"),
+        ("mrr", "mrr"),
+        ("RR@5", "mrr@5"),
         ("MAP@5", "ap@5"),
+        ("map", "ap"),
+        ("AP-all@5", "ap_all@5"),
+        ("recall_min@5", "recall_min@5"),
+        ("R-Precision", "r_precision"),
         ("p@7", "precision@7"),
         ("NDCG@ 10 ", "ndcg@10"),
         (" auc ", "auc"),
@@ -106,7 +174,9 @@ def test_names_and_aliases(spelt: str, key: str) -> None:
         ("recall", np.array([2, 4]), ["recall@2", "recall@4"]),
         ("recall", (k for k in (2, 4)), ["recall@2", "recall@4"]),
         ("recall", 5.0, ["recall@5"]),
-        (["recall@10", "hr@10", Metric("hit", 10)], None, ["recall@10"]),
+        (["hit_rate@10", "hr@10", Metric("hit", 10)], None, ["hit_rate@10"]),
+        (["recall@10", "hr@10"], None, ["recall@10", "hit_rate@10"]),
+        (["mrr@5", "rr@5", "map@5", "ap@5"], None, ["mrr@5", "ap@5"]),
         ([Metric("ndcg"), "ap"], 3, ["ndcg@3", "ap@3"]),
         ((name for name in ("ap", "auc")), None, ["ap", "auc"]),
         ("precision", 4, ["precision@4"]),
@@ -125,7 +195,12 @@ def test_several_at_once(given_metrics: Any, k: Any, keys: list[str]) -> None:
         ("recal@10", None, "unknown metric 'recal'; did you mean 'recall'"),
         ("nDGC@10", None, "unknown metric 'nDGC'; did you mean 'ndcg'"),
         ("hitrate@10", None, "unknown metric 'hitrate'; did you mean 'hit_rate'"),
-        ("novelty", None, "unknown metric 'novelty'.*known: recall, precision, ndcg, ap, auc"),
+        (
+            "novelty",
+            None,
+            "unknown metric 'novelty'.*known: recall, recall_min, precision, "
+            "hit_rate, ndcg, ap, ap_all, mrr, auc, r_precision, hr",
+        ),
         ("", None, "unknown metric ''"),
         ("recall@0", None, "k of recall is 0; it must be at least 1"),
         ("recall@-3", None, "k of recall is -3; it must be at least 1"),
@@ -146,6 +221,8 @@ def test_several_at_once(given_metrics: Any, k: Any, keys: list[str]) -> None:
         (7, None, "metric is 7; expected a name"),
         (["recall@1", 7], None, "metric is 7; expected a name"),
         ("precision", None, "precision needs a cut-off, as in 'precision@10'"),
+        ("r_precision@10", None, "r_precision has no cut-off; give it as 'r_precision', without @"),
+        ("r-precision", 10, "r_precision has no cut-off; give it as 'r_precision', without @10"),
     ],
 )
 def test_bad_metrics(given_metrics: Any, k: Any, message: str) -> None:
@@ -245,10 +322,14 @@ def test_exact_ranks_give_what_ranx_gives() -> None:
     names = {  # ours -> theirs
         "recall@1": "recall@1",
         "recall@10": "hit_rate@10",
+        "hit_rate@10": "hit_rate@10",
         "ndcg@5": "ndcg@5",
         "ndcg@10": "ndcg@10",
         "ap": "mrr",
+        "mrr": "mrr",
         "mrr@5": "mrr@5",
+        "ap_all@5": "map@5",
+        "r_precision": "r-precision",
         "precision@5": "precision@5",
     }
     done = subprocess.run(  # compiling its kernels would take most of a minute

@@ -36,7 +36,10 @@ def ranks_of(model, test, train):
 def test_exact(case):
     model, test, train = case
     result = tr.evaluate(model, test, "exact", train=train, metrics="recall@10")
-    assert result["hr@10"].value == pytest.approx((ranks_of(model, test, train) <= 10).mean())
+    hits = (ranks_of(model, test, train) <= 10).mean()
+    assert result["Recall@10"].value == pytest.approx(hits)
+    alias = tr.evaluate(model, test, "exact", train=train, metrics="hr@10")["hit@10"]
+    assert (alias.metric, alias.value) == ("hit_rate@10", pytest.approx(hits))
     assert result.counts == tr.count(model, test, train=train)
     # Vectors are multiplied with all items, those left out too.
     assert (result.cost, result.pairs_per_user) == (1500 * 800, 800)

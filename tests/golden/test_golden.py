@@ -45,6 +45,9 @@ def digest(counts: tr.RankCounts) -> str:
         found.update(getattr(counts, name).astype("<i8").tobytes())
     found.update(counts.weight.astype("<f8").tobytes())
     found.update(repr((float(counts.n_users), float(counts.squared_weight))).encode())
+    if counts.several:
+        for name in ("place", "n_targets", "offset", "block"):
+            found.update(getattr(counts, name).astype("<i8").tobytes())
     return found.hexdigest()[:32]
 
 

@@ -19,10 +19,17 @@ def counts():
 
 
 def test_result(counts):
-    est = tr.estimate(counts, ["recall@1,10", "NDCG@10", "mrr", "auc"])
-    assert list(est) == ["recall@1", "recall@10", "ndcg@10", "ap", "auc"]
-    assert est["hr@10"] is est["recall@10"] is est["HIT@10"]
-    assert est["mrr"] is est["ap"]
+    est = tr.estimate(counts, ["recall@1,10", "NDCG@10", "hit@10", "mrr", "map", "auc"])
+    assert list(est) == [
+        *("recall@1", "recall@10", "ndcg@10", "hit_rate@10"),
+        *("mrr", "ap", "auc"),
+    ]
+    assert est["hr@10"] is est["hit_rate@10"] is est["HIT@10"]
+    assert est["rr"] is est["mrr"]
+    assert est["MAP"] is est["ap"]
+    # One target per user: what differs by the number of targets does not differ.
+    assert est["hit_rate@10"].value == est["recall@10"].value
+    assert est["mrr"].value == est["ap"].value
     assert est["recall@10"].naive == pytest.approx(
         counts.weight[counts.sampled_rank <= 10].sum() / 1000
     )
@@ -104,16 +111,22 @@ def test_strays_are_flagged_and_clipped_on_request():
 
 def test_several_targets_count_a_user_once():
     """Two users: one with ranks 1 and 9, one with rank 4, of 10; everything known exactly."""
-    arguments = {"n_items": 10, "user_ids": [7, 7, 8], "item_ids": [1, 2, 1]}
-    counts = tr.RankCounts.from_exact_ranks([1, 9, 4], **arguments)
-    assert tr.estimate(counts, "recall@5")["recall@5"].value == pytest.approx((1 / 2 + 1) / 2)
-    counts = tr.RankCounts.from_exact_ranks([1, 9, 4], **arguments, targets="ndcg")
+    arguments = {"user_ids": [7, 7, 8], "item_ids": [1, 2, 1]}
+    among = {"n_items": 10, "rank_among": "negatives"}
+    counts = tr.RankCounts.from_exact_ranks([1, 9, 4], **arguments, **among)
+    found = tr.estimate(counts, ["recall@5", "ndcg@5", "precision@5"])
+    assert found["recall@5"].value == pytest.approx((1 / 2 + 1) / 2)
     ideal = 1 + 1 / np.log2(3)
-    by_hand = (1 / ideal + 1 / np.log2(5)) / 2
-    assert tr.estimate(counts, "ndcg@5")["ndcg@5"].value == pytest.approx(by_hand)
-    counts = tr.RankCounts.from_exact_ranks([1, 2, 4], **arguments, targets="precision")
+    assert found["ndcg@5"].value == pytest.approx((1 / ideal + 1 / np.log2(5)) / 2)
+    assert found["precision@5"].value == pytest.approx((1 / 5 + 1 / 5) / 2)
+    counts = tr.RankCounts.from_exact_ranks([1, 2, 4], **arguments, **among)
     by_hand = (2 / 5 + 1 / 5) / 2
     assert tr.estimate(counts, "precision@5")["precision@5"].value == pytest.approx(by_hand)
+    # The same as positions in one list, which also holds the other target.
+    listed = tr.RankCounts.from_exact_ranks(
+        [1, 3, 4], **arguments, n_items=[11, 11, 10], rank_among="list"
+    )
+    assert tr.estimate(listed, "precision@5")["precision@5"].value == pytest.approx(by_hand)
 
 
 @pytest.mark.parametrize("name", tr.estimators.REGISTRY)
@@ -162,7 +175,7 @@ def test_intervals_of_some_metrics_alone():
         [1, 2, 3, 5, 9, 1, 4, 7] * 5, n_items=500, sample_size=20, replacement=False
     )
     every = tr.estimate(counts, ["recall@5", "recall@50", "auc"])
-    some = every.with_intervals_of(["hr@50"])
+    some = every.with_intervals_of(["recall@50"])
     assert [one.value for one in some.values()] == [one.value for one in every.values()]
     assert some["recall@5"].low is None
     assert some["recall@50"].low == pytest.approx(every["recall@50"].low)

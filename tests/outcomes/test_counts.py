@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truerank import InputError, RankCounts
+from truerank import InputError, RankCounts, metrics
 from truerank.errors import AssumptionWarning
 from truerank.outcomes._saving import FORMAT_VERSION
 from truerank.outcomes.counts import is_saved
@@ -181,7 +181,11 @@ def test_exact_rank_beyond_the_pool_is_no_number_of_negatives() -> None:
 
 def test_repeated_draws_of_a_user_make_one_larger_sample() -> None:
     counts = RankCounts.from_ranks(
-        [2, 3, 1, 4], n_items=1000, sample_size=[10, 10, 10, 5], user_ids=["u", "v", "u", "u"]
+        [2, 3, 1, 4],
+        n_items=1000,
+        sample_size=[10, 10, 10, 5],
+        user_ids=["u", "v", "u", "u"],
+        repeats="draws",
     )
     # u: negatives 9 + 9 + 4, above the target 1 + 0 + 3.
     assert outcomes(counts) == {("with", 1000, 10, 3): 1.0, ("with", 1000, 23, 5): 1.0}
@@ -203,7 +207,7 @@ def test_draws_combine_as_in_a_loop(rows: list[tuple[int, int]]) -> None:
     wanted = Counter(("with", 1000, 1 + sizes[user], 1 + above[user]) for user in sizes)
     users, ranks = zip(*rows, strict=True)
     counts = RankCounts.from_ranks(
-        ranks, n_items=1000, sample_size=6, user_ids=users, replacement=True
+        ranks, n_items=1000, sample_size=6, user_ids=users, replacement=True, repeats="draws"
     )
     assert outcomes(counts) == dict(wanted)
     assert counts.n_users == len(sizes)
@@ -211,7 +215,7 @@ def test_draws_combine_as_in_a_loop(rows: list[tuple[int, int]]) -> None:
 
 def test_ids_of_any_kind() -> None:
     ranks = [1, 2, 3]
-    wanted = small(ranks, user_ids=[5, 6, 5])
+    wanted = small(ranks, user_ids=[5, 6, 5], repeats="draws")
     for ids in (
         ["a", "b", "a"],
         np.array(["a", "b", "a"]),
@@ -222,7 +226,7 @@ def test_ids_of_any_kind() -> None:
         [b"a", b"b", b"a"],
         np.array(["2020-01-01", "2020-01-02", "2020-01-01"], dtype="datetime64[D]"),
     ):
-        assert identical(small(ranks, user_ids=ids), wanted)
+        assert identical(small(ranks, user_ids=ids, repeats="draws"), wanted)
 
 
 @pytest.mark.parametrize(
@@ -237,7 +241,7 @@ def test_ids_of_any_kind() -> None:
 def test_draws_that_cannot_be_of_one_user(options: dict[str, Any], message: str) -> None:
     options = {"ranks": [1, 2], **options}
     with pytest.raises(InputError, match=message):
-        small(user_ids=["u", "u"], **options)
+        small(user_ids=["u", "u"], repeats="draws", **options)
 
 
 # -- several targets ------------------------------------------------------------------------
@@ -247,48 +251,90 @@ ITEMS = ["a", "b", "c", "a", "a", "b"]
 RANKS = [1, 2, 5, 2, 1, 7]
 
 
+TARGETS = {
+    "user_ids": USERS,
+    "item_ids": ITEMS,
+    "rank_among": "negatives",
+    "shared_negatives": True,
+}
+
+
+def per_user(counts: RankCounts, name: str) -> float:
+    """The mean over users of a metric of known ranks."""
+    (metric,) = metrics.parse(name)
+    gain = metric.gain(
+        counts.sampled_rank, counts.n_items, place=counts.place, n_targets=counts.n_targets
+    )
+    return float(counts.weight @ gain) / counts.n_users
+
+
 def test_a_user_with_several_targets_counts_once() -> None:
-    counts = small(RANKS, user_ids=USERS, item_ids=ITEMS)
-    third, half = Fraction(1, 3), Fraction(1, 2)
-    wanted = {1: third + half, 2: third + 1, 5: third, 7: half}
-    found = {key[3]: weight for key, weight in outcomes(counts).items()}
-    assert found == pytest.approx({rank: float(w) for rank, w in wanted.items()}, rel=1e-15)
+    counts = small(RANKS, **TARGETS)
+    found = {
+        (rank, place, number): weight
+        for rank, place, number, weight in zip(
+            counts.sampled_rank.tolist(),
+            counts.place.tolist(),
+            counts.n_targets.tolist(),
+            counts.weight.tolist(),
+            strict=True,
+        )
+    }
+    assert found == {
+        **{(1, 1, 3): 1.0, (2, 2, 3): 1.0, (5, 3, 3): 1.0},  # u
+        **{(2, 1, 1): 1.0},  # v
+        **{(1, 1, 2): 1.0, (7, 2, 2): 1.0},  # w
+    }
     assert counts.n_users == 3.0
-    assert counts.total_weight == pytest.approx(3.0, rel=1e-15)
-    assert counts.squared_weight == pytest.approx(float(3 * third**2 + 1 + 2 * half**2))
+    assert counts.total_weight == counts.squared_weight == 6.0
+    assert counts.targets_per_user == 2.0
+    # As fractions: u has 2 of 3 within 3 positions, v its only one, w 1 of 2.
+    wanted = (Fraction(2, 3) + 1 + Fraction(1, 2)) / 3
+    assert per_user(counts, "recall@3") == pytest.approx(float(wanted), rel=1e-15)
 
 
-def test_ndcg_weights_are_ideal_gains() -> None:
-    counts = small(RANKS, user_ids=USERS, item_ids=ITEMS, targets="ndcg")
+def test_ndcg_divides_by_ideal_gains() -> None:
+    counts = small(RANKS, **TARGETS)
     two = 1 + 1 / np.log2(3)
     three = two + 1 / np.log2(4)
-    found = {key[3]: weight for key, weight in outcomes(counts).items()}
-    assert found == pytest.approx(
-        {1: 1 / three + 1 / two, 2: 1 / three + 1, 5: 1 / three, 7: 1 / two}, rel=1e-15
-    )
-    assert counts.n_users == 3.0
-    # Targets at ranks 1..t among the non-targets give the ideal list: ndcg 1 for each user.
-    best = small([1, 2, 3], user_ids=["u"] * 3, item_ids=ITEMS[:3], targets="ndcg")
-    gain = 1 / np.log2(best.sampled_rank + 1.0)
-    assert best.weight @ gain / best.n_users == pytest.approx(1.0, rel=1e-15)
+    # Positions: u 1, 3, 7; v 2; w 1, 8.
+    u = (1 + 1 / np.log2(4) + 1 / np.log2(8)) / three
+    w = (1 + 1 / np.log2(9)) / two
+    wanted = (u + 1 / np.log2(3) + w) / 3
+    assert per_user(counts, "ndcg") == pytest.approx(wanted, rel=1e-15)
+    # Targets that no other item beats give the ideal list: ndcg 1 for each user.
+    best = small([1, 1, 1], **{**TARGETS, "user_ids": ["u"] * 3, "item_ids": ITEMS[:3]})
+    assert best.place.tolist() == [1, 2, 3]
+    assert per_user(best, "ndcg") == pytest.approx(1.0, rel=1e-15)
 
 
 def test_precision_counts_every_target() -> None:
-    counts = small(RANKS, user_ids=USERS, item_ids=ITEMS, targets="precision")
-    assert counts.total_weight == 6.0
-    assert counts.n_users == 3.0
+    counts = small(RANKS, **TARGETS)
+    # Within 3 positions u has 2, v 1, w 1; within 10 all 6.
+    assert per_user(counts, "precision@3") == pytest.approx(4 / 3 / 3, rel=1e-15)
+    assert per_user(counts, "precision@10") == pytest.approx(6 / 10 / 3, rel=1e-15)
 
 
 def test_repeated_draws_of_a_target_combine() -> None:
-    counts = small([2, 3, 4], user_ids=["u", "u", "u"], item_ids=["a", "b", "a"])
-    assert outcomes(counts) == {("with", 1000, 10, 3): 0.5, ("with", 1000, 19, 5): 0.5}
+    counts = small(
+        [2, 3, 4],
+        user_ids=["u", "u", "u"],
+        item_ids=["a", "b", "a"],
+        scores=[0.5, 0.9, 0.5],
+        rank_among="negatives",
+    )
+    assert outcomes(counts) == {("with", 1000, 10, 3): 1.0, ("with", 1000, 19, 5): 1.0}
+    assert counts.place.tolist() == [1, 2]
+    assert counts.n_users == 1.0
 
 
 def test_targets_of_different_users_do_not_meet() -> None:
     # The pair of codes is the unit: (0, 1) and (1, 0) are two.
-    counts = small([1, 2, 3, 4], user_ids=[0, 0, 1, 1], item_ids=[0, 1, 0, 1])
+    ids = {"user_ids": [0, 0, 1, 1], "item_ids": [0, 1, 0, 1]}
+    counts = small([1, 2, 3, 4], **{**TARGETS, **ids})
     assert counts.n_outcomes == 4
     assert counts.n_users == 2.0
+    assert counts.place.tolist() == [1, 2, 1, 2]
 
 
 # -- weights --------------------------------------------------------------------------------
@@ -386,9 +432,9 @@ def test_fractions_add_up_to_1e_12(weighted: list[tuple[int, float]], seed: int)
 
 
 def test_several_targets_add_up_over_users() -> None:
-    whole = small(RANKS, user_ids=USERS, item_ids=ITEMS)
+    whole = small(RANKS, **TARGETS)
     parts = [
-        small(RANKS[at], user_ids=USERS[at], item_ids=ITEMS[at])
+        small(RANKS[at], **{**TARGETS, "user_ids": USERS[at], "item_ids": ITEMS[at]})
         for at in (slice(0, 3), slice(3, 4), slice(4, 6))
     ]
     assert sum(parts) == whole
@@ -413,7 +459,7 @@ def test_equality_is_one_bool() -> None:
         small([1, 2, 3], sample_size=11),
         small([1, 2, 3], replacement=False),
         small([1, 2, 3], weights=[1, 1, 1 + 1e-9]),
-        small([1, 2, 3], user_ids=[1, 1, 1], item_ids=[1, 2, 3]),
+        small([1, 2, 3], **{**TARGETS, "user_ids": [1, 1, 1], "item_ids": [1, 2, 3]}),
         None,
         3,
         "counts",
@@ -531,7 +577,7 @@ def test_draws_count_together() -> None:
     five = {"ranks": [1] * 5, "sample_size": 10, "n_items": 900}
     small(**five, user_ids=range(5))
     with pytest.warns(AssumptionWarning, match="sample_size 46 is 5% of n_items=900"):
-        small(**five, user_ids=[0] * 5)
+        small(**five, user_ids=[0] * 5, repeats="draws")
 
 
 def test_bad_input_is_refused_before_anything_is_assumed() -> None:
@@ -544,7 +590,7 @@ def test_bad_input_is_refused_before_anything_is_assumed() -> None:
 KEPT = {
     "whole users": small([1, 2, 2, 9]),
     "fractions": small([1, 2, 3], weights=[1 / 3, 0.1, 1e-9]),
-    "several targets": small(RANKS, user_ids=USERS, item_ids=ITEMS, targets="ndcg"),
+    "several targets": small(RANKS, **TARGETS),
     "several schemes": sum(
         [
             small([1, 2]),
@@ -603,7 +649,7 @@ def rewritten(path: Path, facts: bytes | None, **columns: Any) -> Path:
 @pytest.mark.parametrize(
     ("facts", "columns", "message"),
     [
-        (f"{FORMAT_VERSION + 1} 3.0 3.0".encode(), {}, "RankCounts format '2'.*reads up to 1: upg"),
+        (f"{FORMAT_VERSION + 1} 3.0 3.0".encode(), {}, "RankCounts format '3'.*reads up to 2: upg"),
         (b"12 new things", {}, "format '12'.*upgrade truerank"),
         (b"", {}, "format ''"),
         (b"\xff\xfe", {}, "format"),
@@ -757,9 +803,9 @@ NAN = float("nan")
         ({"weights": [1e-200] * 3}, "squared_weight is 0.0; it must be above 0"),
         ({"weights": [1, 2]}, "weights has 2 values; there are 3 ranks"),
         ({"weights": 2.0}, r"weight has shape \(\)"),
-        ({"targets": "recal"}, "unknown targets weighting 'recal'; did you mean 'recall'"),
-        ({"targets": "recal", "weights": [1, 1, 1]}, "unknown targets weighting"),
-        ({"targets": "ndcg", "weights": [1, 1, 1]}, "targets is 'ndcg' and weights are given"),
+        # several targets: test_targets.py has the rest
+        ({"repeats": "target"}, "unknown repeats 'target'; did you mean 'targets'"),
+        ({"rank_among": "negative"}, "unknown rank_among 'negative'; did you mean 'negatives'"),
     ],
 )
 def test_bad_input_names_the_thing_and_its_bound(options: dict[str, Any], message: str) -> None:

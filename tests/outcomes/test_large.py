@@ -15,6 +15,9 @@ from truerank.outcomes import _large
 
 N_ROWS = 5000
 DESIGN = {"sample_size": 50, "n_items": 100_000, "replacement": True}
+DRAWS = {"repeats": "draws"}
+TARGET = ("user_id", "item_id", "score")
+AMONG = {"rank_among": "negatives"}
 
 
 @pytest.fixture(autouse=True)
@@ -31,10 +34,13 @@ def rows(*names):
         "rank": rng.integers(1, 51, N_ROWS),
         "user_id": rng.integers(0, 900, N_ROWS),
         "item_id": rng.integers(0, 4, N_ROWS),
+        "score": np.empty(N_ROWS),
         "model": rng.choice(["a", "b", "c"], N_ROWS),
         "weight": rng.random(N_ROWS),
         "unused": rng.random(N_ROWS),
     }
+    # Some targets of a user have the same score, and the draws of one target always do.
+    columns["score"] = rng.integers(0, 3, (900, 4))[columns["user_id"], columns["item_id"]]
     return pa.table({name: columns[name] for name in ("rank", "unused", *names)})
 
 
@@ -48,30 +54,34 @@ def folder(table, path):
     return path / "ranks"
 
 
-@pytest.mark.parametrize("names", [(), ("user_id",), ("user_id", "item_id"), ("weight",)])
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [((), {}), (("user_id",), DRAWS), (TARGET, AMONG), (("weight",), {})],
+)
 @pytest.mark.parametrize("text", [False, True], ids=["integers", "strings"])
-def test_parts_give_the_counts_of_the_whole(tmp_path, names, text):
+def test_parts_give_the_counts_of_the_whole(tmp_path, names, said, text):
     table = rows(*names)
     if text and "user_id" in names:
         table = table.set_column(
             2, "user_id", [[f"user-{i}" for i in table["user_id"].to_pylist()]]
         )
-    expected = RankCounts.from_table(table, **DESIGN)
+    expected = RankCounts.from_table(table, **DESIGN, **said)
+    assert expected.several == ("item_id" in names)
     path = tmp_path / "ranks.parquet"
     pq.write_table(table, path, row_group_size=999)
     assert _large.find(path) is not None
-    found = RankCounts.from_table(path, **DESIGN)
+    found = RankCounts.from_table(path, **DESIGN, **said)
     assert found == expected
     assert np.isclose(found.squared_weight, expected.squared_weight)
-    assert RankCounts.from_table(folder(table, tmp_path), **DESIGN) == expected
+    assert RankCounts.from_table(folder(table, tmp_path), **DESIGN, **said) == expected
     assert not list((tmp_path / "scratch").iterdir())
 
 
 def test_models_are_kept_apart(tmp_path):
     table = rows("user_id", "model")
-    expected = RankCounts.by_model(table, **DESIGN)
+    expected = RankCounts.by_model(table, **DESIGN, **DRAWS)
     path = folder(table, tmp_path)
-    assert RankCounts.by_model(path, **DESIGN) == expected
+    assert RankCounts.by_model(path, **DESIGN, **DRAWS) == expected
     with pytest.raises(InputError, match="holds 3 models; count each on its own"):
         RankCounts.from_table(path, **DESIGN)
 

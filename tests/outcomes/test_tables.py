@@ -61,6 +61,7 @@ def test_all_that_a_table_can_tell(frame: Callable[..., Any]) -> None:
         "rank": [1, 2, 3, 4],
         "num_negatives": [9, 9, 19, 9],
         "n_items": [500, 500, 600, 500],
+        "score": [0.5, 0.7, 0.1, 0.5],
     }
     wanted = RankCounts.from_ranks(
         columns["rank"],
@@ -69,9 +70,10 @@ def test_all_that_a_table_can_tell(frame: Callable[..., Any]) -> None:
         user_ids=columns["user_id"],
         item_ids=columns["item_id"],
         replacement=False,
-        targets="ndcg",
+        scores=columns["score"],
+        rank_among="negatives",
     )
-    found = RankCounts.from_table(frame(columns), replacement=False, targets="ndcg")
+    found = RankCounts.from_table(frame(columns), replacement=False, rank_among="negatives")
     assert found == wanted
     assert found.n_users == 2.0
 
@@ -96,9 +98,12 @@ def test_weights_and_ladders_in_a_table(frame: Callable[..., Any]) -> None:
 def test_other_spellings(frame: Callable[..., Any], names: tuple[str, ...]) -> None:
     user, item, rank = names
     table = frame({user: [1, 1, 2], item: [5, 6, 5], rank: [1, 4, 4]})
-    assert RankCounts.from_table(table, **DESIGN) == RankCounts.from_ranks(
-        [1, 4, 4], user_ids=[1, 1, 2], item_ids=[5, 6, 5], **DESIGN
+    targets = {"rank_among": "negatives", "shared_negatives": True}
+    found = RankCounts.from_table(table, **DESIGN, **targets)
+    assert found == RankCounts.from_ranks(
+        [1, 4, 4], user_ids=[1, 1, 2], item_ids=[5, 6, 5], **DESIGN, **targets
     )
+    assert found.n_targets.tolist() == [2, 1, 2]
 
 
 @pytest.mark.parametrize("pool", ["n_items", "pool_size", "num_items"])

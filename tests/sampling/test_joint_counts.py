@@ -144,10 +144,11 @@ def test_several_targets_of_a_user():
     more = np.concatenate([test[0], test[0][:10]]), np.concatenate([test[1], (test[1][:10] + 1)])
     more = more[0], more[1] % N_ITEMS
     models, design = dense(), tr.designs.Fixed(sample_size=10)
-    paired = tr.count(models, more, design, seed=4)
+    with pytest.raises(tr.InputError, match=r"up to 2 targets; .* count each model on its own"):
+        tr.count(models, more, design, seed=4)
     alone = tr.count(models["B"], more, design, seed=4)
-    assert paired["B"] == alone
-    assert paired.n_users == N_USERS
+    assert alone.n_users == N_USERS
+    assert alone.total_weight == N_USERS + 10
 
 
 def test_frozen_negatives():

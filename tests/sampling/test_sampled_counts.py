@@ -146,13 +146,20 @@ def test_num_negatives_do_not_count_the_target():
     assert (sample_size_of(100, None), sample_size_of(None, 100)) == (100, 101)
 
 
-def test_several_targets_share_their_users_weight():
+def test_a_user_with_several_targets_is_one_user():
     scorer, _ = same_for_all(50, 1, n_users=10)
     user = np.array([0, 0, 0, 0, 1, 2])
     counts = tr.count(scorer, (user, np.array([1, 2, 3, 4, 5, 6])), Fixed(sample_size=5))
     assert counts.n_users == 3
-    assert counts.total_weight == pytest.approx(3)
+    assert counts.total_weight == counts.squared_weight == 6
     assert set(counts.n_items.tolist()) == {47, 50}
+    several = counts.n_items == 47
+    assert (counts.n_targets == np.where(several, 4, 1)).all()
+    # Scores fall with the item: target 1 is the best of user 0.
+    assert sorted(counts.place[several].tolist()) == [1, 2, 3, 4]
+    assert (counts.place[~several] == 1).all()
+    assert len(set(counts.block[several].tolist())) == 1
+    assert (counts.block[~several] == 0).all()
 
 
 def test_a_model_asked_pair_by_pair_has_the_same_counts():

@@ -250,18 +250,22 @@ def test_ranks_worked_by_hand():
     counts = tr.count(scorer, test, train=train)
     assert counts.schemes == (Scheme(replacement=False),)
     assert counts.n_users == 2
-    assert counts.squared_weight == pytest.approx(1 + 2 * 0.25)
+    assert counts.squared_weight == 3
+    assert counts.total_weight == pytest.approx(3, rel=1e-14)
     table = {
-        (n_items, rank): weight
-        for n_items, rank, weight in zip(
+        (n_items, rank, place, number): weight
+        for n_items, rank, place, number, weight in zip(
             counts.n_items.tolist(),
             counts.sampled_rank.tolist(),
+            counts.place.tolist(),
+            counts.n_targets.tolist(),
             counts.weight.tolist(),
             strict=True,
         )
     }
-    third = pytest.approx(0.5 / 3)
-    assert table == {(4, 1): pytest.approx(0.5 + 0.5 / 3), (4, 2): third, (4, 3): third, (5, 5): 1}
+    third = pytest.approx(1 / 3)
+    tied = {(4, rank, 2, 2): third for rank in (1, 2, 3)}  # target 3 with items 1 and 2
+    assert table == {(4, 1, 1, 2): 1, **tied, (5, 5, 1, 1): 1}
     assert counts.is_exact.all()
 
 

@@ -1,4 +1,4 @@
-"""Laying out an evaluation: pools, weights and keys, and data that does not fit."""
+"""Laying out an evaluation: pools, numbers of targets and keys, and data that does not fit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def test_a_task_by_hand():
     assert task.n_users == 2
     assert task.user.tolist() == [2, 0, 2]
     assert task.target.tolist() == [5, 1, 1]
-    assert task.weight.tolist() == [0.5, 1.0, 0.5]
+    assert task.n_targets.tolist() == [2, 1, 2]
+    assert task.several
     assert [left_out(task, row) for row in range(3)] == [[0, 1, 3, 5], [1, 4], [0, 1, 3, 5]]
     assert task.n_items.tolist() == [3, 5, 3]  # 6 - 4 + 1, 6 - 2 + 1
     position, item = task.left_out_of(np.array([1, 0]))
@@ -56,7 +57,7 @@ def test_pools_hold_what_is_neither_known_nor_another_target(pairs, data):
         gone = {item for u, item in pairs if u == user}
         assert left_out(task, row) == sorted(gone)
         assert task.n_items[row] == 6 - len(gone) + 1
-        assert task.weight[row] == 1 / sum(u == user for u, _ in test)
+        assert task.n_targets[row] == sum(u == user for u, _ in test)
         assert (task.user[row], task.target[row]) == (user, target)
 
 
@@ -110,7 +111,7 @@ def test_some_rows_of_a_task():
     part = task.take(rows)
     assert part.n_rows == 2
     assert part.n_users == 2
-    for name in ("user", "target", "user_id", "n_items", "weight"):
+    for name in ("user", "target", "user_id", "n_items", "n_targets"):
         np.testing.assert_array_equal(getattr(part, name), getattr(task, name)[rows])
     assert [left_out(part, i) for i in range(2)] == [left_out(task, i) for i in rows]
 

@@ -20,7 +20,7 @@ from truerank.scoring import ties
 WITHOUT = Scheme(replacement=False)
 
 
-def count(above, tied, policy, *, n_items=50, sample_size=10, weight=None, seed=0, n_users=None):
+def count(above, tied, policy, *, n_items=50, sample_size=10, seed=0, targets=None, n_users=None):
     above, tied = np.array(above), np.array(tied)
     rows = above.size
     return ties.counts(
@@ -30,9 +30,9 @@ def count(above, tied, policy, *, n_items=50, sample_size=10, weight=None, seed=
         scheme=WITHOUT,
         n_items=np.broadcast_to(n_items, rows).astype(np.int64),
         sample_size=np.broadcast_to(sample_size, rows).astype(np.int64),
-        weight=np.ones(rows) if weight is None else np.array(weight),
         n_users=rows if n_users is None else n_users,
         keys=user_keys(np.arange(rows), seed),
+        targets=targets,
     )
 
 
@@ -51,19 +51,13 @@ def test_ranks_by_hand():
 
 
 def test_spread_by_hand():
-    """Ranks 1; 3 4 5 6; 5 6, a third of a user each row."""
-    third = Fraction(1, 3)
-    expected = {
-        1: third,
-        3: third / 4,
-        4: third / 4,
-        5: third / 4 + third / 2,
-        6: third / 4 + third / 2,
-    }
-    counts = count([0, 2, 4], [0, 3, 1], "spread", weight=[1 / 3] * 3, n_users=1)
+    """Ranks 1; 3 4 5 6; 5 6."""
+    half, quarter = Fraction(1, 2), Fraction(1, 4)
+    expected = {1: 1, 3: quarter, 4: quarter, 5: quarter + half, 6: quarter + half}
+    counts = count([0, 2, 4], [0, 3, 1], "spread")
     assert weights(counts) == {k: pytest.approx(float(v), rel=1e-14) for k, v in expected.items()}
-    assert counts.n_users == 1
-    assert counts.squared_weight == pytest.approx(1 / 3)
+    assert counts.n_users == 3
+    assert counts.squared_weight == 3
 
 
 def test_middles_between_two_ranks_count_half_for_each():
@@ -108,8 +102,6 @@ def test_spread_is_the_mean_over_all_orders(cases, random):
     above, tied, pool = np.array(cases).T
     weight = np.array([random.choice([1.0, 0.5, 0.25]) for _ in cases])
     size = pool - 1
-    n_users = float(weight.sum())
-    found = count(above, tied, "spread", n_items=pool, sample_size=size, weight=weight)
     row = np.repeat(np.arange(above.size), tied + 1)
     order = np.concatenate([np.arange(n + 1) for n in tied])
     expected = RankCounts.from_outcomes(
@@ -120,9 +112,22 @@ def test_spread_is_the_mean_over_all_orders(cases, random):
         weight=(weight / (tied + 1))[row],
         n_users=above.size,
     )
+    items, sizes, ranks, shares = _spreading.spread(above, tied, pool, size, weight)
+    found = RankCounts.from_outcomes(
+        WITHOUT,
+        n_items=items,
+        sample_size=sizes,
+        sampled_rank=ranks,
+        weight=shares,
+        n_users=above.size,
+    )
     assert found == expected
-    assert found.total_weight == pytest.approx(n_users, rel=1e-12)
-    assert found.squared_weight == pytest.approx(float(weight @ weight))
+    assert found.total_weight == pytest.approx(float(weight.sum()), rel=1e-12)
+    alike = count(above, tied, "spread", n_items=pool, sample_size=size)
+    assert alike.total_weight == pytest.approx(above.size, rel=1e-12)
+    assert alike.squared_weight == above.size
+    if (weight == 1.0).all():
+        assert alike == expected
 
 
 @given(st.lists(case, min_size=2, max_size=40), st.data())

@@ -89,7 +89,9 @@ def get(estimator: str | Estimator) -> Estimator:
 
 def check(wanted: Iterable[Metric], estimator: Estimator, counts: RankCounts, plug_in: str) -> None:
     """Raise if the metrics cannot be estimated from these counts by this estimator."""
-    check_metrics(wanted, estimator, int(counts.n_items.max()))
+    # With several targets, positions in the one list go beyond the pool of a single target.
+    longest = counts.n_items + (counts.n_targets - 1) + counts.offset
+    check_metrics(wanted, estimator, int(longest.max()))
     if plug_in not in ("plain", "posterior"):
         raise InputError(f"plug_in is {plug_in!r}; it must be 'plain' or 'posterior'")
 

@@ -100,7 +100,8 @@ def evaluate(
     asked = prepared(scorer, test, design, train=train, seed=seed, keep_target=keep_target)
     task, carried = asked.task, asked.design
     while_drawing(carried, ties)  # raises for ties that the design cannot serve
-    check_answers(wanted, chosen, int(task.n_items.max()), confidence, scope)
+    longest = int((task.n_items + task.n_targets - 1).max())
+    check_answers(wanted, chosen, longest, confidence, scope)
     ledger = asking(scorer)
     budget = getattr(carried, "budget", None)
     if ledger is not None and is_function(ledger):  # its calls may fail, and are paid for then too

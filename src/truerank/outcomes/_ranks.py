@@ -227,19 +227,25 @@ def units(
         raise InputError("item_ids is given without user_ids; targets belong to users")
     about = about_targets(rank.size, place=place, n_targets=n_targets, offset=offset)
     unit = _told_apart(user, item_ids, repeats, rank.size)
-    several = unit is not None and user is not None and unit.max() > user.max()
+    said = about["n_targets"]
+    more = said is not None and bool((said > 1).any())
+    if more and user is None:
+        raise InputError("n_targets is above 1 and there is no user_id; targets belong to users")
     replicate = None
-    if several:
-        assert user is not None
-        assert unit is not None
-        number = _counted(user, unit, about["n_targets"])
+    if user is not None and unit is not None and (more or unit.max() > user.max()):
+        number = _counted(user, unit, said)
         about["n_targets"] = number
         if about["place"] is None:
-            counts_targets = rank_among == "list" and sample_size is not None
-            rank, pool, size, about["place"] = _placed(
-                user, unit, rank, pool, size, number, scores,
-                rank_among, shared_negatives, counts_targets=counts_targets,
-            )  # fmt: skip
+            exact = not scheme.replacement and bool((size == pool).all())
+            about["place"] = _ordered(
+                user, unit, rank, size, scores, rank_among, shared=exact or bool(shared_negatives)
+            )
+        else:
+            _check_places(user, unit, about["place"])
+        if rank_among == "list":
+            rank, others = rank - about["place"] + 1, number - 1
+            pool = pool - others
+            size = size if sample_size is None else size - others
         about["block"] = _places.blocks(user_ids, number)
         if rank_among == "list" or shared_negatives:
             replicate = about["block"]
@@ -298,20 +304,30 @@ def _counted(user: IntArray, unit: IntArray, given: IntArray | None) -> IntArray
     return given
 
 
-def _placed(
+def _check_places(user: IntArray, unit: IntArray, place: IntArray) -> None:
+    """Places of a user's targets differ."""
+    _, first = np.unique(unit, return_index=True)
+    order = first[np.lexsort([place[first], user[first]])]
+    same = (np.diff(user[order]) == 0) & (np.diff(place[order]) == 0)
+    if same.any():
+        row = int(order[1:][same][0])
+        raise InputError(
+            f"place is {place[row]} at row {row} and for another target of the same user; places "
+            "of a user's targets differ"
+        )
+
+
+def _ordered(
     user: IntArray,
     unit: IntArray,
     rank: IntArray,
-    pool: IntArray,
     size: IntArray,
-    n_targets: IntArray,
     scores: Any,
     rank_among: str | None,
-    shared_negatives: bool | None,
     *,
-    counts_targets: bool,
-) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Ranks among the non-targets, pools and sizes to go with them, and places."""
+    shared: bool,
+) -> IntArray:
+    """The place of each row's target among those of its user."""
     if rank_among is None:
         raise InputError(
             "users have several targets and rank_among is not given: say rank_among='negatives' "
@@ -325,7 +341,6 @@ def _placed(
                 "rank_among is 'list' and a target has several rows; ranks of repeated draws must "
                 "be ranks among the negatives"
             )
-        place = _places.places(user, rank)
         order = np.lexsort([rank, user])
         same = (np.diff(user[order]) == 0) & (np.diff(rank[order]) == 0)
         if same.any():
@@ -334,20 +349,36 @@ def _placed(
                 f"rank_among is 'list' and rank {rank[row]} occurs twice for the user of row "
                 f"{row}; positions in one list differ: were they ranked among the negatives?"
             )
-        found = rank - place + 1
-        others = n_targets - 1
-        return found, pool - others, (size - others if counts_targets else size), place
-    exact = bool((size == pool).all())
-    if scores is not None:
-        best = -_checks.numeric(scores, "score")
-        if best.size != rank.size:
-            raise InputError(f"scores has {best.size} values; there are {rank.size} ranks")
-        return rank, pool, size, _places.places(user[first], best[first], rank[first])[group]
-    if not (exact or shared_negatives):
+        return _places.places(user, rank)
+    if scores is None and not shared:
         raise InputError(
             "users have several targets, each ranked among negatives of its own, so that sampled "
             "ranks do not tell which target of a user is the best: give score (the targets' own "
             "scores), or say shared_negatives=True if a user's targets met the same negatives"
         )
-    total = np.bincount(group, rank).astype(np.int64)
-    return rank, pool, size, _places.places(user[first], total)[group]
+    whose = user[first]
+    above = np.bincount(group, rank - 1).astype(np.int64)
+    drawn = np.bincount(group, size - 1).astype(np.int64)
+    if scores is None:
+        _, start, code = np.unique(whose, return_index=True, return_inverse=True)
+        other = drawn != drawn[start][code]
+        if other.any():
+            at = int(np.argmax(other))
+            raise InputError(
+                f"the target of row {int(first[at])} met {drawn[at]} negatives and another of its "
+                f"user {drawn[start][code][at]}, so that they were not the same ones: give score "
+                "(the targets' own scores) to order a user's targets"
+            )
+        return _places.places(whose, above)[group]
+    score = _checks.numeric(scores, "score")
+    if score.size != rank.size:
+        raise InputError(f"scores has {score.size} values; there are {rank.size} ranks")
+    if (score != score[first][group]).any():
+        row = int(np.argmax(score != score[first][group]))
+        raise InputError(
+            f"score is {score[row]:g} at row {row} but {score[first][group][row]:g} in an earlier "
+            "draw of the same target"
+        )
+    # Of one score: by what they met, so that the order of rows and ids does not matter.
+    _, then = np.unique(np.stack([above, drawn], axis=1), axis=0, return_inverse=True)
+    return _places.places(whose, -score[first], then.ravel())[group]
