@@ -1,6 +1,6 @@
 """Several targets per user: error and coverage against the exact evaluation of the same users.
 
-    python -m benchmarks.several --data ../shared/data --redraws 100 --write docs/calibration-several.md
+    python -m benchmarks.several --redraws 100 --write docs/calibration-several.md
 
 A random fifth of each user's interactions is held out. Models are fitted and ranked exactly once;
 users and their negatives are then drawn again and again. Redraws are kept in the folder of the

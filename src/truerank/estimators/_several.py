@@ -33,6 +33,7 @@ FEWEST = 50  # targets of like places; fewer are pooled with those of better one
 _POOL_STEP = 0.01  # pools nearer than this (in log N) are read as one
 _PAIRS = 32  # of place and number of targets that stand for all of a class
 _PLAIN = 0.05  # share of the law of all targets in the base measure of a class
+_ALIKE = 0.5  # correlation of the errors of the laws of classes
 _FAR = 200.0  # places beyond which targets are of one class, whatever is asked for
 _NEAR, _STEP = 50, 0.02  # places up to which each counts as it is; then steps of log place
 
@@ -332,9 +333,15 @@ class FittedPlaces(Places):
         return np.asarray(found / self.counts.total_weight)
 
     def variance(self, metrics: Sequence[Metric]) -> FloatArray:
-        """Variance of the errors of mean gains, what samples leave open of ranks and laws."""
-        none = np.zeros(len(metrics))
-        return np.asarray(sum((part.variance for part in self._spreads(metrics)), none))
+        """Variance of the errors of mean gains, what samples leave open of ranks and laws.
+
+        Classes have users and a base measure in common: their laws err alike in part.
+        """
+        parts = [part.variance for part in self._spreads(metrics)]
+        if not parts:
+            return np.zeros(len(metrics))
+        apart, together = np.sum(parts, axis=0), np.sum(np.sqrt(parts), axis=0) ** 2
+        return np.asarray((1.0 - _ALIKE) * apart + _ALIKE * together)
 
     def influence(self, counts: RankCounts, metrics: Sequence[Metric]) -> FloatArray:
         found = self.gains(counts, metrics)
@@ -514,10 +521,12 @@ def order_law(counts: RankCounts, together: RankDistribution | None) -> FloatArr
     grid = together.support
     below = np.clip(together.cdf(grid.edge), 0.0, 1.0)
     pairs, row = np.unique(np.stack([counts.place, counts.n_targets]), axis=1, return_inverse=True)
-    weight = np.bincount(row.ravel(), counts.weight / np.sqrt(counts.n_targets))
+    weight: FloatArray = np.bincount(row.ravel(), counts.weight / np.sqrt(counts.n_targets))
     if weight.size > _PAIRS:  # some of them, evenly by weight
-        edge = np.searchsorted(np.cumsum(weight), (np.arange(_PAIRS) + 0.5) / _PAIRS * weight.sum())
-        pairs, weight = pairs[:, edge], np.ones(_PAIRS)
+        middle = np.searchsorted(
+            np.cumsum(weight), (np.arange(_PAIRS) + 0.5) / _PAIRS * weight.sum()
+        )
+        pairs, weight = pairs[:, middle], np.ones(_PAIRS)
     found = np.zeros(grid.n_points)
     for (place, n_targets), share in zip(pairs.T.tolist(), weight / weight.sum(), strict=True):
         law = betainc(place, n_targets - place + 1, below)
