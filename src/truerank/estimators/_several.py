@@ -521,7 +521,8 @@ def order_law(counts: RankCounts, together: RankDistribution | None) -> FloatArr
     grid = together.support
     below = np.clip(together.cdf(grid.edge), 0.0, 1.0)
     pairs, row = np.unique(np.stack([counts.place, counts.n_targets]), axis=1, return_inverse=True)
-    weight: FloatArray = np.bincount(row.ravel(), counts.weight / np.sqrt(counts.n_targets))
+    each = counts.weight / np.sqrt(counts.n_targets)
+    weight: FloatArray = np.bincount(row.ravel(), each).astype(np.float64)
     if weight.size > _PAIRS:  # some of them, evenly by weight
         middle = np.searchsorted(
             np.cumsum(weight), (np.arange(_PAIRS) + 0.5) / _PAIRS * weight.sum()
