@@ -68,6 +68,11 @@ def fit(
         users.
     """
     check(counts, metrics)
+    if not estimator.supports(Metric("own", None, np.ones_like)):
+        raise InputError(
+            f"estimator {estimator.name!r} is for one target per user; users here have up to "
+            f"{int(counts.n_targets.max())}: take smooth, mle or bv"
+        )
     law: Places
     if counts.is_exact.all():
         law = ExactPlaces(counts)
