@@ -50,12 +50,20 @@ def test_kr20_toy(tmp_path):
 def test_kr20_pattern_and_closeness(tmp_path):
     run = a_run(tmp_path, "kr20", "table4")
     theirs = run.published()
+    numbers = {(*key[:2], "inferred", key[2]): number for key, number in theirs.numbers.items()}
+    theirs = replace(theirs, numbers=numbers)
     table = Table.beside("table4", theirs, {key: Number(7.0) for key in theirs.numbers})
     text = movielens._pattern(table)
     assert "X and Y in the right order in 7 (printed: 0) percent" in text
-    text = movielens._pattern(changed(table, ("X vs Y", "recall@10", "naive"), ours=42.0))
+    naive = ("X vs Y", "recall@10", "inferred", "naive")
+    text = movielens._pattern(changed(table, naive, ours=42.0))
     assert "X and Y in the right order in 7 to 42 (printed: 0) percent" in text
     assert movielens._lost(table).startswith("In our text of the paper 15 cells are lost, of Y vs")
+    best = ("X vs Z", "recall@10", "inferred", "cls")
+    both = changed(table, best, ours=88.0)
+    today = [Cell((pair, "recall@10", "today", "smooth"), 64.0) for pair in ("X vs Y", "X vs Z")]
+    text = movielens._today(replace(both, cells=(*both.cells[:56], *today)))
+    assert "64 percent for X vs Y (`naive`: 7) and 64 percent for X vs Z (`cls`: 88)" in text
 
     def ranks(hits: int) -> GlobalRanks:
         above = np.where(np.arange(1000) < hits, 0, 50)

@@ -158,6 +158,7 @@ def table_csv(table: Table) -> str:
             cell.in_sds,
         )
         shown = ["" if number is None else f"{number:.6g}" for number in numbers]
+        shown[2] = cell.bound + shown[2]
         writer.writerow([*cell.key, *shown, cell.note])
     return text.getvalue()
 
@@ -210,12 +211,20 @@ def _wide_markdown(table: Table) -> str:
 
 def _shown(cell: Cell, digits: int) -> list[str]:
     """Ours, published, difference."""
-    difference = cell.difference
     return [
         _number(cell.ours, cell.ours_sd, digits),
-        _number(cell.published, cell.published_sd, digits),
-        _DASH if difference is None else f"{round(difference, digits) + 0.0:+.{digits}f}",
+        f"{cell.bound} " * bool(cell.bound) + _number(cell.published, cell.published_sd, digits),
+        _comparison(cell, digits),
     ]
+
+
+def _comparison(cell: Cell, digits: int) -> str:
+    """The difference, or whether a printed bound holds."""
+    if cell.holds is not None:
+        return "holds" if cell.holds else "does not hold"
+    if cell.difference is None:
+        return _DASH
+    return f"{round(cell.difference, digits) + 0.0:+.{digits}f}"
 
 
 def _number(value: float | None, sd: float | None, digits: int) -> str:
@@ -348,7 +357,7 @@ def _wide(table: Table) -> dict[str, Any]:
         rows.setdefault(cell.key[:-1], {})[cell.key[-1]] = {
             # What is ours or theirs alone needs no more dashes to say so.
             "shown": _shown(cell, table.digits)[
-                : 1 + (cell.published is not None) + (cell.difference is not None)
+                : 1 + (cell.published is not None) + (_comparison(cell, 0) != _DASH)
             ],
             "in_sds": cell.in_sds,
             "far": cell.in_sds is not None and abs(cell.in_sds) > 2,
