@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -21,8 +22,9 @@ truerank reproduce kr20 table3 --data DIR --repeats 100
 truerank reproduce jl21 --data DIR --output reproduction
 truerank reproduce all --data DIR
 
-DIR holds a folder for each dataset, by name (DIR/ml-1m/train.parquet, test.parquet). Repeats are \
-kept as they finish: a run that was stopped goes on where it was.
+With a TABLE it is printed, ours beside published, with what differs and why, and where its files \
+are. DIR holds a folder for each dataset, by name (DIR/ml-1m/train.parquet, test.parquet). \
+Repeats are kept as they finish: a run that was stopped goes on where it was.
 """
 
 
@@ -87,8 +89,9 @@ def reproduce(
     talk
         How much to say.
     """
-    from truerank_papers.experiments import experiments
+    from truerank_papers.experiments import experiments, pages
     from truerank_papers.experiments.reproducing import reproduce as run
+    from truerank_papers.experiments.shown import show
 
     if list_:
         for known in experiments(None if paper in (None, "all") else paper):
@@ -102,8 +105,15 @@ def reproduce(
         if outcome.result is None:
             _output.emit(f"{outcome.experiment}: skipped. {outcome.skipped}\n")
             continue
-        folder = output / outcome.experiment.paper
-        _output.emit(f"{outcome.experiment}: {outcome.seconds:.1f} s, in {folder}\n")
+        one, result = outcome.experiment, outcome.result
+        if name is not None:
+            _output.emit(_output.to_text(partial(show, experiment=one, result=result, out=output)))
+            _output.emit(f"{one}: {outcome.seconds:.1f} s\n")
+        else:
+            folder = output / one.paper
+            files = [path.name for path in pages.files(one, result, output)]
+            written = ", ".join(file for file in files if (folder / file).exists())
+            _output.emit(f"{one}: {outcome.seconds:.1f} s, in {folder}: {written}\n")
         for line in outcome.left_out:
             if line not in told:
                 told.add(line)
