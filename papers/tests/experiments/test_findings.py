@@ -13,6 +13,8 @@ from truerank_papers.experiments.kr20 import movielens, toy
 from truerank_papers.experiments.lj20 import tables as lj20
 from truerank_papers.experiments.lj20 import winners as lj20_winners
 from truerank_papers.experiments.lj24 import accuracy as lj24
+from truerank_papers.experiments.lj24 import other_data
+from truerank_papers.experiments.lj24 import winners as lj24_winners
 from truerank_papers.experiments.published import Number
 from truerank_papers.experiments.ranks import GlobalRanks
 from truerank_papers.experiments.recall_curves import ends, nearest
@@ -129,6 +131,49 @@ def test_lj24_errors(tmp_path, monkeypatch):
     assert "all 1 rows: EASE on citeulike (9.0 and 2.0 percent)" in text
     assert "170 of 16,980 (citeulike)" in text
     assert lj24._equal_cost(["ml-1m"]) == "614 items (ml-1m)"
+
+
+def test_lj20_printed_winners(tmp_path):
+    run = a_run(tmp_path, "lj20", "table3")
+    printed = run.published()
+    table = Table.beside("table3", printed, dict(printed.numbers))
+    first, second = lj20_winners._printed_winners(table)
+    assert "the same winner in" in first
+    assert second.endswith("our sampled column has the printed winner in all 24 rows.")
+    row = ("ml-1m", "1", "sampled")
+    other = changed(table, (*row, "NeuMF"), ours=0.9)
+    assert lj20_winners._printed_winners(other)[1].endswith("in 23 of 24 rows.")
+    assert len(lj20_winners._printed_winners(Table.beside("t", printed, {}))) == 1
+
+
+def test_lj24_best_two():
+    def shares(few, many):
+        return {
+            ("d", n, "5", "recall", name): Number(value)
+            for n, value in (("100", few), ("500", many))
+            for name in ("mle", "bv", "bv-mes", "mn-mle")
+        }
+
+    (text,) = lj24_winners.two_best_pattern(shares(40.0, 60.0))
+    assert "all 4 estimators find them more often with 500" in text
+    (text,) = lj24_winners.two_best_pattern(
+        shares(40.0, 30.0) | {("d", "100", "5", "recall", "bv-mes"): Number(55.0)}
+    )
+    assert "none of 4 estimators find them more often with 500" in text
+    assert "learnt ones finds them in 55, the best of the others in 40" in text
+
+
+def test_lj24_other_data():
+    names = [*other_data.ESTIMATORS, "adaptive mle", "adaptive smooth", "adaptive size"]
+    errors = {("toys", "ALS", name): Number(10.0) for name in names}
+    grown = errors | {("toys", "ALS", "adaptive mle"): Number(4.0)}
+    columns = ["mn-mes n=100", "mn-mes n=500", *(f"{m:,} users" for m in other_data.USERS)]
+    users = {("toys", "ALS", name): Number(7.0) for name in columns}
+    first, second, third = other_data.findings(errors, grown, users)
+    assert "lowers the error of none of 4 estimators" in first
+    assert "As in the paper, adaptive `mle` errs less" in second
+    assert "`1,000 users` 7.0" in third
+    assert "Unlike in the paper" in other_data.findings(errors, errors, users)[1]
 
 
 def test_curves():
