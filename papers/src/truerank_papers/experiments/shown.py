@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -93,5 +92,5 @@ def drawn(table: Table) -> object:
 
 
 def _plain(text: str) -> str:
-    """A paragraph of Markdown without its marks, wrapped."""
-    return textwrap.fill(re.sub(r"[`*]", "", text), 100)
+    """A paragraph of Markdown without its marks."""
+    return re.sub(r"[`*]", "", text)

@@ -39,7 +39,7 @@ MODELS: dict[str, Model[Any]] = {
     "ALS": ALS(),
     "popularity": Popularity(),
 }
-REPEATS = 5  # a fit of all estimators takes seconds on these catalogues
+REPEATS = 10  # a fit of all estimators takes seconds on these catalogues
 SIZES = (100, 500)
 
 
