@@ -68,6 +68,13 @@ def reproduce(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    fit: Annotated[
+        bool,
+        typer.Option(
+            "--fit/--no-fit",
+            help="Fit models that were not fitted yet, or leave them out of the tables.",
+        ),
+    ] = True,
     talk: Talk,
 ) -> None:
     """Run ``truerank reproduce``.
@@ -86,6 +93,8 @@ def reproduce(
         Seed of all random draws.
     output, cache
         Folders for the results, and for what is kept.
+    fit
+        Whether models that were not fitted yet are fitted.
     talk
         How much to say.
     """
@@ -101,7 +110,9 @@ def reproduce(
     if paper is None:
         raise InputError("say what to reproduce: kr20 table3, kr20, or all (see --list)")
     told: set[str] = set()
-    for outcome in run(paper, name, data=data, out=output, cache=cache, repeats=repeats, seed=seed):
+    for outcome in run(
+        paper, name, data=data, out=output, cache=cache, repeats=repeats, seed=seed, fit=fit
+    ):
         if outcome.result is None:
             _output.emit(f"{outcome.experiment}: skipped. {outcome.skipped}\n")
             continue

@@ -18,6 +18,8 @@ MODELS: dict[str, Model[Any]] = {
 }
 # NGCF is the sixth model of LJ20; LightGCN, its light sibling, is in no paper here.
 GRAPH: dict[str, Model[Any]] = {"NGCF": NGCF(), "LightGCN": LightGCN()}
+# With fewer interactions, smaller steps: as many of them or more.
+SPARSE = {"NGCF": NGCF(batch_size=8192), "LightGCN": LightGCN(batch_size=8192)}
 # An epoch takes seconds on ml-1m and half a minute on catalogues of 10,000 items and more: there,
 # fewer epochs of as many steps in all.
 SHORTENED = MultiVAE(epochs=10, batch_size=100)
@@ -39,7 +41,8 @@ def model_of(name: str, dataset: str) -> Model[Any]:
     Model
         Its hyper-parameters.
     """
-    return {**(MODELS if dataset == "ml-1m" else LARGE), **GRAPH}[name]
+    known = {**MODELS, **GRAPH} if dataset == "ml-1m" else {**LARGE, **SPARSE}
+    return known[name]
 
 
 def exact_ranks(

@@ -19,6 +19,8 @@ from truerank.designs import Design
 from truerank.errors import InputError, MissingExtraError
 from truerank.metrics import MetricLike
 from truerank.models import Model, fit_cached
+from truerank.models._base import read
+from truerank.models.cache import content_hash
 from truerank.outcomes.counts import RankCounts
 from truerank.scoring import task
 from truerank.scoring.exact import count
@@ -146,6 +148,9 @@ class Run:
             key = [content, type(model).__name__, repr(model), leave_out, self.seed]
             digest = parts.digest(key, type(model).fit, type(model)._fit)
             place = self.settings.cache / "ranks" / f"{name}-{digest}.npz"
+            if not (self.settings.fit or place.exists() or self._is_fitted(dataset, model)):
+                self._note("left out", f"{name} on {dataset}", "it was not fitted (--no-fit)")
+                continue
             try:
                 arrays = parts.kept_arrays(place, partial(self._rank, dataset, model, leave_out))
             except MissingExtraError as error:
@@ -181,6 +186,13 @@ class Run:
                 seed=self.seed,
                 progress=self.settings.progress,
             )
+
+    def _is_fitted(self, dataset: str, model: Model[Any]) -> bool:
+        """Whether a model was fitted to a dataset before, and kept."""
+        split = self.split(dataset)
+        data = read(split.train, user_ids=split.user_ids, item_ids=split.item_ids)
+        name = f"{type(model).__name__}-{content_hash(model, data, self.seed)}.pickle"
+        return (self.settings.cache / "models" / name).exists()
 
     def _rank(self, dataset: str, model: Model[Any], leave_out: bool) -> dict[str, Any]:
         split = self.split(dataset)

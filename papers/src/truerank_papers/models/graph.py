@@ -119,7 +119,7 @@ class _OnGraph(Model[SpreadFactors]):
 
     dimensions: int = 32
     layers: int = 2
-    epochs: int = 60
+    epochs: int = 40
     batch_size: int = 32_768
     learning_rate: float = 1e-2
     regularisation: float = 1e-4
