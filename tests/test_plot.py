@@ -146,3 +146,31 @@ def test_a_missing_extra_is_named(models, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"plots need matplotlib: pip install 'truerank\[plot\]'"):
         tr.plot.recall_curve(models)
+
+
+def test_koren_curve_by_hand() -> None:
+    """Ranks 1, 2, 4 and 9 of 10: a quarter of the users more at each of these tenths."""
+    counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+    ax = tr.plot.normalised_rank(tr.estimate(counts, "recall@1"))
+    curve, chance = ax.lines
+    upto = dict(zip(np.round(curve.get_xdata()), curve.get_ydata(), strict=True))
+    assert upto[0.0] == 0.0
+    assert upto[100.0] == pytest.approx(1.0)
+    assert (ax.get_xlim(), ax.get_ylim()) == ((0.0, 100.0), (0.0, 1.0))
+    for share, users in ((10.0, 0.25), (20.0, 0.5), (40.0, 0.75), (90.0, 1.0)):
+        if share in upto:
+            assert upto[share] == pytest.approx(users)
+    assert (chance.get_label(), list(chance.get_ydata())) == ("at random", [0.0, 1.0])
+
+
+def test_koren_curve_is_the_distribution_of_ranks(models) -> None:
+    ax = tr.plot.normalised_rank(models, largest=0.02)
+    assert [line.get_label() for line in ax.lines] == ["one", "two", "at random"]
+    want = curves.rank_curve(models["two"])
+    x, y = ax.lines[1].get_data()
+    assert x[-1] >= 2.0 > x[-2]
+    np.testing.assert_allclose(x[1:], 100 * want.upto[: x.size - 1] / 1000)
+    np.testing.assert_allclose(y[1:], want.cdf[: x.size - 1])
+    assert len(ax.collections) == 2
+    with pytest.raises(tr.InputError, match="largest is 0; it must be above 0 and at most 1"):
+        tr.plot.normalised_rank(models, largest=0)

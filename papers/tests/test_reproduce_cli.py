@@ -34,10 +34,20 @@ def test_list(capsys):
     assert call(capsys, "kr20", "--list")[1].count("\n") == 10
 
 
-def test_a_table_without_data(capsys, tmp_path):
+def test_a_table_without_data(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("COLUMNS", "120")
     code, out, _ = call(capsys, "kr20", "table2", "--repeats", 30, "--output", tmp_path)
     assert code == 0
-    assert out.startswith("kr20 table2: ")
+    lines = [line.split() for line in out.splitlines()]
+    assert out.startswith("KR20 table 2. The same recommenders")
+    head = ["recommender", "metric", "ours", "published", "difference", "in", "printed", "sd"]
+    assert head in lines
+    (cell,) = [line for line in lines if line[:2] == ["C", "auc"]]
+    assert cell[5:8] == ["0.843", "±", "0.014"]  # printed, beside ours
+    assert "Other draws of the same law" in out
+    for file in ("kr20/table2.md", "kr20/table2.csv", "kr20/table2.json", "kr20.md", "kr20.html"):
+        assert f"  {tmp_path / file}\n" in out
+    assert out.splitlines()[-1].startswith("kr20 table2: ")
     assert "30 repeats" in (tmp_path / "kr20.md").read_text()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
+from truerank import _checks
 from truerank import mapping as mapping_module
 from truerank import metrics as metrics_module
 from truerank.errors import InputError, MissingExtraError
@@ -19,7 +20,14 @@ from truerank.inference.planning.frontier import DESIGNS, Frontier
 from truerank.inference.planning.frontier import frontier as find_frontier
 from truerank.metrics import MetricLike
 
-__all__ = ["comparison", "frontier", "mapping", "rank_distribution", "recall_curve"]
+__all__ = [
+    "comparison",
+    "frontier",
+    "mapping",
+    "normalised_rank",
+    "rank_distribution",
+    "recall_curve",
+]
 
 # Okabe and Ito (2008), without the yellow, which is too light for lines on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -114,6 +122,55 @@ def rank_distribution(models: Any, *, kind: Literal["cdf", "pmf"] = "cdf", ax: A
         ax.set_yscale("log")
     else:
         ax.set_ylim(0.0, 1.0)
+    return _finish(ax)
+
+
+def normalised_rank(models: Any, *, largest: float = 1.0, ax: Any = None) -> Any:
+    """Draw Koren's curve: the share of users whose target is among the best x of the items.
+
+    The cumulative distribution of the normalised rank (Koren 2008), with which evaluation among
+    sampled items began. It is recall@K with K as a share of the items, so that catalogues of
+    different sizes have one axis. A dashed line shows a ranking at random.
+
+    Parameters
+    ----------
+    models : Estimates, Evaluation or dict of these
+        What was estimated, by model if there are several.
+    largest : float, default 1.0
+        Where the axis ends, a share of the items; Koren shows the best 2 % as well, 0.02.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on. Where pools differ by user, shares are of the largest.
+
+    Examples
+    --------
+    >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+    >>> tr.plot.normalised_rank(tr.estimate(counts)).get_xlabel()
+    'best items, percent'
+    """
+    largest = _checks.real(largest, "largest", low=0.0, high=1.0, open_low=True)
+    ax = _axes(ax)
+    top = 0.0
+    for i, (name, found) in enumerate(_models(models).items()):
+        one = curves_module.rank_curve(found)
+        share = [0.0, *(float(rank) / float(one.upto[-1]) for rank in one.upto)]
+        # Up to the first point beyond the end, so that lines reach it.
+        last = next((at for at, x in enumerate(share) if x >= largest), len(share) - 1) + 1
+        x = [100.0 * part for part in share[:last]]
+        (line,) = ax.plot(x, [0.0, *one.cdf][:last], label=name, **_style(i))
+        if one.cdf_low is not None and one.cdf_high is not None:
+            low, high = [0.0, *one.cdf_low][:last], [0.0, *one.cdf_high][:last]
+            ax.fill_between(x, low, high, color=line.get_color(), alpha=_BAND, lw=0)
+        top = max(top, float([0.0, *one.cdf][last - 1]))
+    end = 100.0 * largest
+    ax.plot([0.0, end], [0.0, largest], color=_MUTED, ls=":", lw=1.0, label="at random")
+    ax.set(xlabel="best items, percent", ylabel="share of users whose target is among them")
+    ax.set_xlim(0.0, end)
+    ax.set_ylim(0.0, min(1.0, 1.05 * top) if largest < 1.0 else 1.0)
     return _finish(ax)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import truerank as tr
-from truerank.estimators import BV, MES, MLE, MN, WMLE, describe, get
+from truerank.estimators import BV, CLS, MES, MLE, MN, WMLE, describe, get
 
 
 def test_every_published_name_is_known():
@@ -29,6 +29,8 @@ def test_name_and_description_agree(name):
         ("mn-mes", MN(prior=MES())),
         ("mle(steps=None, tolerance=1e-4)", MLE(steps=None, tolerance=1e-4)),
         ("wmle(decay='ap', c=2)", WMLE(decay="ap", c=2)),
+        ("cls(nonnegative=True)", CLS(nonnegative=True)),
+        ("cls(prior='mle')", CLS(prior=MLE())),
     ],
 )
 def test_options(text, estimator):
@@ -49,6 +51,8 @@ def test_options(text, estimator):
         ("bv(gamma=0.1", "cannot be read"),
         ("bv(gamma=open('x'))", "cannot be read"),
         ("bv(prior='cls')", "unknown prior"),
+        ("cls(prior='naive')", "unknown prior"),
+        ("cls(nonnegative='yes')", "nonnegative is 'yes'; it must be True or False"),
         ("bv-mle(prior='mes')", "unknown option of bv-mle"),
         ("mle(steps=0)", "steps is 0"),
         ("mle(steps='all')", "steps is 'all'"),

@@ -173,7 +173,7 @@ def test_the_effort_of_adaptive_samples_by_hand() -> None:
     first, second, last = sampling_effort(counts)
     assert (first.sample_size, first.reached, first.ended) == (10, 1.0, 0.25)
     assert first.pairs == pytest.approx(9.0)
-    assert first.cost == pytest.approx(36.0)
+    assert first.cost == pytest.approx(40.0)  # LJ24 eq. 44: M n_0 / m_0 = 4 x 10 / 1
     assert (second.reached, second.ended) == (0.75, 0.5)
     assert second.pairs == pytest.approx((10 + 10 + 5) / 4)
     assert second.cost == pytest.approx(12.5)

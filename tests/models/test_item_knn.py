@@ -28,10 +28,12 @@ def plain(model: ItemKNN, train: np.ndarray) -> np.ndarray:
     if not model.keep_self:
         np.fill_diagonal(cosine, 0.0)
     chosen = cosine > 0
-    if model.neighbours is not None:
-        for j in range(len(cosine)):  # nearest of j, in a column as in a row
-            chosen[:, j] &= cosine[:, j] >= np.sort(cosine[:, j])[::-1][model.neighbours - 1]
-        chosen = chosen if model.by == "column" else chosen.T
+    for i in range(len(cosine)):
+        if model.neighbours is not None:
+            chosen[i] &= cosine[i] >= np.sort(cosine[i])[::-1][model.neighbours - 1]
+        if model.column_neighbours is not None:
+            column = cosine[:, i]
+            chosen[:, i] &= column >= np.sort(column)[::-1][model.column_neighbours - 1]
     similarity = np.where(chosen, cosine, 0.0) ** model.exponent
     if model.scale_rows:
         norm = np.linalg.norm(similarity, axis=1, keepdims=True)
@@ -62,7 +64,15 @@ def test_neighbours_by_row_and_by_column():
     by_row = [[0, AB, AC, 0], [AB, 0, 0, 0], [AC, 0, 0, 0], [0, 0, 0, 0]]
     np.testing.assert_allclose(weights_of(one, TRAIN), by_row, rtol=1e-6)
     np.testing.assert_allclose(
-        weights_of(replace(one, by="column"), TRAIN), np.transpose(by_row), rtol=1e-6
+        weights_of(ItemKNN(neighbours=None, column_neighbours=1), TRAIN),
+        np.transpose(by_row),
+        rtol=1e-6,
+    )
+    # Both (KR20 eq. 28): s_ba needs a in N(b), which it is, and b in N(a), which it is as well;
+    # with two neighbours by row and one by column, b keeps c only if b is the nearest of c.
+    both = [[0, AB, AC, 0], [AB, 0, 0, 0], [AC, 0, 0, 0], [0, 0, 0, 0]]
+    np.testing.assert_allclose(
+        weights_of(replace(one, neighbours=2, column_neighbours=1), TRAIN), both, rtol=1e-6
     )
     # An item kept as its own neighbour takes the one place.
     kept = weights_of(replace(one, keep_self=True), TRAIN)
@@ -70,15 +80,17 @@ def test_neighbours_by_row_and_by_column():
 
 
 @pytest.mark.parametrize("neighbours", [None, 1, 4, 200])
-@pytest.mark.parametrize("by", ["row", "column"])
+@pytest.mark.parametrize("column_neighbours", [None, 2, 4])
 @pytest.mark.parametrize("keep_self", [False, True])
 @pytest.mark.parametrize("scale_rows", [False, True])
 @pytest.mark.parametrize("exponent", [1.0, 2.5])
-def test_equals_the_plain_way(small, monkeypatch, neighbours, by, keep_self, scale_rows, exponent):
+def test_equals_the_plain_way(
+    small, monkeypatch, neighbours, column_neighbours, keep_self, scale_rows, exponent
+):
     monkeypatch.setattr(item_knn, "_BLOCK", 100)  # 4 items at a time
     model = ItemKNN(
         neighbours=neighbours,
-        by=by,
+        column_neighbours=column_neighbours,
         keep_self=keep_self,
         scale_rows=scale_rows,
         exponent=exponent,

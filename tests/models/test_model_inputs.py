@@ -172,7 +172,7 @@ def test_bad_interactions(train, options, message):
     [
         (ItemKNN, {"neighbours": 0}, "neighbours is 0"),
         (ItemKNN, {"exponent": 0.0}, "exponent is 0.0; it must be above 0"),
-        (ItemKNN, {"by": "columns"}, "did you mean 'column'"),
+        (ItemKNN, {"column_neighbours": 0}, "column_neighbours is 0"),
         (IALS, {"dimensions": 0}, "dimensions is 0"),
         (IALS, {"iterations": 0}, "iterations is 0"),
         (IALS, {"regularisation": 0.0}, "regularisation is 0.0; it must be above 0"),

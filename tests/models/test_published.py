@@ -36,7 +36,7 @@ def test_kr20_z(ml_1m):
 
 def test_kr20_z_by_row_is_another_model(ml_1m):
     """Eq. 28 with k' = 10 read literally does not give the table."""
-    ours = percent(replace(ItemKNN.kr20_z(), by="row"), ml_1m)
+    ours = percent(replace(ItemKNN.kr20_z(), neighbours=10, column_neighbours=None), ml_1m)
     assert ours == pytest.approx([8.1, 3.9, 3.7, 84.0], abs=0.4)
 
 

@@ -70,7 +70,8 @@ def opened(browser, page) -> Any:
 
 
 def test_it_draws_everything_says_nothing_and_asks_for_nothing(opened, page) -> None:
-    for figure in ("curves", "pmf", "cdf", "mapped", "effort", "efficiency", "frontier"):
+    figures = ("curves", "pmf", "cdf", "koren", "mapped", "effort", "efficiency", "frontier")
+    for figure in figures:
         assert opened.page.locator(f"#figure-{figure} .main-svg").count() > 0
         assert opened.lines(figure) >= 3
     assert opened.said == []
@@ -152,6 +153,9 @@ def test_figures_and_tables_can_be_downloaded(opened, results) -> None:
     assert {row["model"] for row in metrics} == set(results)
     wins = list(csv.reader(download_text(opened, "wins-0").splitlines()))
     assert len(wins) == 4
+    koren = list(csv.DictReader(download_text(opened, "koren").splitlines()))
+    assert float(koren[-1]["percent_of_items"]) == 100.0
+    assert float(koren[-1]["share_of_users"]) == pytest.approx(1.0, abs=1e-3)
     opened.page.wait_for_timeout(1100)  # Chromium drops the eleventh download of a second
     for name in ("pmf", "cdf", "mapped", "effort", "efficiency", "ranking-0", "protocol"):
         assert len(download_text(opened, name).splitlines()) > 3

@@ -240,7 +240,7 @@ def test_every_table_has_a_caption_and_every_figure_a_description(text) -> None:
     parsed = Page(text.split('<script type="application/json"')[0])
     assert len(parsed.of("caption")) == len(parsed.of("table"))
     plots = [a for a in parsed.of("div") if a.get("class", "").startswith("plot")]
-    assert len(plots) == 7
+    assert len(plots) == 8
     assert all(a["role"] == "img" and len(a["aria-label"]) > 20 for a in plots)
     headings = [tag for tag, _ in parsed.tags if re.fullmatch(r"h\d", tag)]
     assert headings[0] == "h1"

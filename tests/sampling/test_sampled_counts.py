@@ -82,17 +82,36 @@ def test_spread_ties_are_the_mean_over_random_ones():
     assert np.abs(share - expected).max() < 4 * np.sqrt(0.25 / N_USERS)
 
 
-@pytest.mark.parametrize("replacement", [True, False])
 @pytest.mark.parametrize("scorer_of", [Dense, lambda s: Factors(s[:, :1], np.ones((40, 1)))])
-def test_a_constant_scorer_has_every_rank_alike(scorer_of, replacement):
+def test_a_constant_scorer_has_every_rank_alike(scorer_of):
     scorer = scorer_of(np.zeros((50, 40)))
     test = np.arange(50), np.arange(50) % 40
     for size in (2, 13, 40):
-        counts = tr.count(scorer, test, Fixed(sample_size=size, replacement=replacement))
+        counts = tr.count(scorer, test, Fixed(sample_size=size))
         assert counts.sampled_rank.tolist() == list(range(1, size + 1))
         assert counts.weight == pytest.approx(np.full(size, 50 / size))
         naive = tr.estimate(counts, "hr@10", estimator="naive")["hr@10"].value
         assert naive == pytest.approx(float(Fraction(min(10, size), size)))
+
+
+@pytest.mark.parametrize("scorer_of", [Dense, lambda s: Factors(s[:, :1], np.ones((40, 1)))])
+def test_a_constant_scorer_with_replacement_has_every_global_rank_alike(scorer_of):
+    """An item drawn twice is one item: the binomial law, averaged over all global ranks."""
+    scorer = scorer_of(np.zeros((50, 40)))
+    test = np.arange(50), np.arange(50) % 40
+    for size in (2, 13, 40):
+        counts = tr.count(scorer, test, Fixed(sample_size=size, replacement=True))
+        law = np.exp(
+            log_probability(
+                Scheme(True),
+                np.arange(1, 41),
+                n_items=40,
+                sample_size=size,
+                sampled_rank=np.arange(1, size + 1),
+            )
+        ).mean(axis=1)
+        assert counts.sampled_rank.tolist() == list(range(1, size + 1))
+        assert counts.weight == pytest.approx(50 * law)
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import chisquare
+from scipy.stats import binom, chisquare
 
+import truerank as tr
 from truerank.errors import InputError
 from truerank.outcomes import _spreading
 from truerank.outcomes.counts import RankCounts
@@ -20,14 +23,25 @@ from truerank.scoring import ties
 WITHOUT = Scheme(replacement=False)
 
 
-def count(above, tied, policy, *, n_items=50, sample_size=10, seed=0, targets=None, n_users=None):
+def count(
+    above,
+    tied,
+    policy,
+    *,
+    n_items=50,
+    sample_size=10,
+    seed=0,
+    targets=None,
+    n_users=None,
+    scheme=WITHOUT,
+):
     above, tied = np.array(above), np.array(tied)
     rows = above.size
     return ties.counts(
         above,
         tied,
         policy,
-        scheme=WITHOUT,
+        scheme=scheme,
         n_items=np.broadcast_to(n_items, rows).astype(np.int64),
         sample_size=np.broadcast_to(sample_size, rows).astype(np.int64),
         n_users=rows if n_users is None else n_users,
@@ -159,6 +173,91 @@ def test_many_users_that_tie_with_a_whole_catalogue():
     )
     assert counts.n_outcomes == n_items
     np.testing.assert_allclose(counts.weight, 1.0, rtol=1e-12)
+
+
+def _drawn_law(above, n_tied, n_items, m):
+    """P(hits) and P(draws above, tied draws) of m draws with replacement, by enumeration.
+
+    Items 0 .. above-1 stand above the target, the next ``n_tied`` tie with it; ties are broken by
+    all orders of the tied items and the target, each item one way however often it is drawn.
+    """
+    hits = np.zeros(m + 1)
+    seen: dict[tuple[int, int], float] = {}
+    draws = list(itertools.product(range(n_items - 1), repeat=m))
+    subsets = [
+        (1 / (n_tied + 1) / math.comb(n_tied, g), frozenset(up))
+        for g in range(n_tied + 1)
+        for up in itertools.combinations(range(above, above + n_tied), g)
+    ]
+    for draw in draws:
+        over = sum(item < above for item in draw)
+        same = sum(above <= item < above + n_tied for item in draw)
+        seen[over, same] = seen.get((over, same), 0.0) + 1 / len(draws)
+        for chance, up in subsets:
+            hits[over + sum(item in up for item in draw)] += chance / len(draws)
+    return hits, seen
+
+
+@pytest.mark.parametrize(("n_items", "m"), [(5, 3), (6, 4), (4, 5), (8, 2)])
+def test_spread_with_replacement_when_all_items_tie(n_items, m):
+    """A constant scorer: the law of the sampled rank, exactly, of ranks uniform on the pool."""
+    law, seen = _drawn_law(0, n_items - 1, n_items, m)
+    assert seen == {(0, m): pytest.approx(1.0)}
+    found = weights(
+        count([0], [m], "spread", n_items=n_items, sample_size=m + 1, scheme=Scheme(True))
+    )
+    assert [found[rank] for rank in range(1, m + 2)] == pytest.approx(law, rel=1e-12)
+    uniform = np.mean(
+        [binom.pmf(np.arange(m + 1), m, (R - 1) / (n_items - 1)) for R in range(1, n_items + 1)],
+        axis=0,
+    )
+    assert law == pytest.approx(uniform, rel=1e-12)
+
+
+@pytest.mark.parametrize(("above", "n_tied", "n_items"), [(1, 2, 6), (0, 3, 7), (2, 3, 6)])
+def test_spread_with_replacement_when_some_items_tie(above, n_tied, n_items):
+    """How many items tie is estimated: nearer to the law than equal shares are."""
+    m = 4
+    law, seen = _drawn_law(above, n_tied, n_items, m)
+
+    def distance(scheme):
+        by_rank: dict[int, float] = {}
+        for (over, same), chance in seen.items():
+            options = {"n_items": n_items, "sample_size": m + 1, "scheme": scheme}
+            for rank, share in weights(count([over], [same], "spread", **options)).items():
+                by_rank[rank] = by_rank.get(rank, 0.0) + chance * share
+        return sum(abs(by_rank.get(rank + 1, 0.0) - law[rank]) for rank in range(m + 1)) / 2
+
+    assert distance(Scheme(True)) < 0.5 * distance(WITHOUT)
+
+
+def test_shares_of_repeated_draws_by_hand():
+    """Two draws of one item: above both times or never. Of two items: 1/3 + 1/12 at both ends."""
+    assert _spreading.tie_shares(2, 1) == pytest.approx([1 / 2, 0, 1 / 2])
+    assert _spreading.tie_shares(2, 2) == pytest.approx([5 / 12, 1 / 6, 5 / 12])
+    assert _spreading.tie_shares(1, 7) == pytest.approx([1 / 2, 1 / 2])
+
+
+@pytest.mark.parametrize(("tied", "n_tied"), [(1, 20), (3, 24), (9, 90), (50, 400), (40, 40)])
+def test_formula_of_many_tied_items(monkeypatch, tied, n_tied):
+    plain = binom.pmf(np.arange(tied + 1), tied, np.arange(n_tied + 1)[:, None] / n_tied).mean(0)
+    monkeypatch.setattr(_spreading, "_LARGE", 0)
+    found = _spreading.tie_shares.__wrapped__(tied, n_tied)
+    assert found.sum() == pytest.approx(1.0, rel=1e-12)
+    assert found == pytest.approx(plain, rel=1e-2 if n_tied < 8 * tied else 1e-5)
+
+
+def test_constant_scorer_among_a_sample_with_replacement():
+    """Among 20 of 200 items a constant scorer has recall@10 of 10/200."""
+    scorer = tr.scoring.Dense(np.zeros((30, 200)))
+    test = (np.arange(30), np.arange(30))
+    design = tr.designs.Fixed(sample_size=20, replacement=True)
+    counts = tr.count(scorer, test, design)
+    for estimator in ("mle", "bv(gamma=1)"):
+        est = tr.estimate(counts, "recall@10", estimator=estimator, confidence=None)
+        assert est["recall@10"].value == pytest.approx(0.05, rel=1e-4)
+    paired = tr.count({"A": scorer, "B": scorer}, test, design)
+    assert paired["A"] == counts
 
 
 def test_too_many_outcomes(monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -21,8 +22,9 @@ truerank reproduce kr20 table3 --data DIR --repeats 100
 truerank reproduce jl21 --data DIR --output reproduction
 truerank reproduce all --data DIR
 
-DIR holds a folder for each dataset, by name (DIR/ml-1m/train.parquet, test.parquet). Repeats are \
-kept as they finish: a run that was stopped goes on where it was.
+With a TABLE it is printed, ours beside published, with what differs and why, and where its files \
+are. DIR holds a folder for each dataset, by name (DIR/ml-1m/train.parquet, test.parquet). \
+Repeats are kept as they finish: a run that was stopped goes on where it was.
 """
 
 
@@ -66,6 +68,13 @@ def reproduce(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    fit: Annotated[
+        bool,
+        typer.Option(
+            "--fit/--no-fit",
+            help="Fit models that were not fitted yet, or leave them out of the tables.",
+        ),
+    ] = True,
     talk: Talk,
 ) -> None:
     """Run ``truerank reproduce``.
@@ -84,11 +93,14 @@ def reproduce(
         Seed of all random draws.
     output, cache
         Folders for the results, and for what is kept.
+    fit
+        Whether models that were not fitted yet are fitted.
     talk
         How much to say.
     """
-    from truerank_papers.experiments import experiments
+    from truerank_papers.experiments import experiments, pages
     from truerank_papers.experiments.reproducing import reproduce as run
+    from truerank_papers.experiments.shown import show
 
     if list_:
         for known in experiments(None if paper in (None, "all") else paper):
@@ -98,12 +110,21 @@ def reproduce(
     if paper is None:
         raise InputError("say what to reproduce: kr20 table3, kr20, or all (see --list)")
     told: set[str] = set()
-    for outcome in run(paper, name, data=data, out=output, cache=cache, repeats=repeats, seed=seed):
+    for outcome in run(
+        paper, name, data=data, out=output, cache=cache, repeats=repeats, seed=seed, fit=fit
+    ):
         if outcome.result is None:
             _output.emit(f"{outcome.experiment}: skipped. {outcome.skipped}\n")
             continue
-        folder = output / outcome.experiment.paper
-        _output.emit(f"{outcome.experiment}: {outcome.seconds:.1f} s, in {folder}\n")
+        one, result = outcome.experiment, outcome.result
+        if name is not None:
+            _output.emit(_output.to_text(partial(show, experiment=one, result=result, out=output)))
+            _output.emit(f"{one}: {outcome.seconds:.1f} s\n")
+        else:
+            folder = output / one.paper
+            files = [path.name for path in pages.files(one, result, output)]
+            written = ", ".join(file for file in files if (folder / file).exists())
+            _output.emit(f"{one}: {outcome.seconds:.1f} s, in {folder}: {written}\n")
         for line in outcome.left_out:
             if line not in told:
                 told.add(line)

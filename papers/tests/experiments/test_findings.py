@@ -13,6 +13,8 @@ from truerank_papers.experiments.kr20 import movielens, toy
 from truerank_papers.experiments.lj20 import tables as lj20
 from truerank_papers.experiments.lj20 import winners as lj20_winners
 from truerank_papers.experiments.lj24 import accuracy as lj24
+from truerank_papers.experiments.lj24 import other_data
+from truerank_papers.experiments.lj24 import winners as lj24_winners
 from truerank_papers.experiments.published import Number
 from truerank_papers.experiments.ranks import GlobalRanks
 from truerank_papers.experiments.recall_curves import ends, nearest
@@ -50,12 +52,20 @@ def test_kr20_toy(tmp_path):
 def test_kr20_pattern_and_closeness(tmp_path):
     run = a_run(tmp_path, "kr20", "table4")
     theirs = run.published()
+    numbers = {(*key[:2], "inferred", key[2]): number for key, number in theirs.numbers.items()}
+    theirs = replace(theirs, numbers=numbers)
     table = Table.beside("table4", theirs, {key: Number(7.0) for key in theirs.numbers})
     text = movielens._pattern(table)
     assert "X and Y in the right order in 7 (printed: 0) percent" in text
-    text = movielens._pattern(changed(table, ("X vs Y", "recall@10", "naive"), ours=42.0))
+    naive = ("X vs Y", "recall@10", "inferred", "naive")
+    text = movielens._pattern(changed(table, naive, ours=42.0))
     assert "X and Y in the right order in 7 to 42 (printed: 0) percent" in text
     assert movielens._lost(table).startswith("In our text of the paper 15 cells are lost, of Y vs")
+    best = ("X vs Z", "recall@10", "inferred", "cls")
+    both = changed(table, best, ours=88.0)
+    today = [Cell((pair, "recall@10", "today", "smooth"), 64.0) for pair in ("X vs Y", "X vs Z")]
+    text = movielens._today(replace(both, cells=(*both.cells[:56], *today)))
+    assert "64 percent for X vs Y (`naive`: 7) and 64 percent for X vs Z (`cls`: 88)" in text
 
     def ranks(hits: int) -> GlobalRanks:
         above = np.where(np.arange(1000) < hits, 0, 50)
@@ -121,6 +131,49 @@ def test_lj24_errors(tmp_path, monkeypatch):
     assert "all 1 rows: EASE on citeulike (9.0 and 2.0 percent)" in text
     assert "170 of 16,980 (citeulike)" in text
     assert lj24._equal_cost(["ml-1m"]) == "614 items (ml-1m)"
+
+
+def test_lj20_printed_winners(tmp_path):
+    run = a_run(tmp_path, "lj20", "table3")
+    printed = run.published()
+    table = Table.beside("table3", printed, dict(printed.numbers))
+    first, second = lj20_winners._printed_winners(table)
+    assert "the same winner in" in first
+    assert second.endswith("our sampled column has the printed winner in all 24 rows.")
+    row = ("ml-1m", "1", "sampled")
+    other = changed(table, (*row, "NeuMF"), ours=0.9)
+    assert lj20_winners._printed_winners(other)[1].endswith("in 23 of 24 rows.")
+    assert len(lj20_winners._printed_winners(Table.beside("t", printed, {}))) == 1
+
+
+def test_lj24_best_two():
+    def shares(few, many):
+        return {
+            ("d", n, "5", "recall", name): Number(value)
+            for n, value in (("100", few), ("500", many))
+            for name in ("mle", "bv", "bv-mes", "mn-mle")
+        }
+
+    (text,) = lj24_winners.two_best_pattern(shares(40.0, 60.0))
+    assert "all 4 estimators find them more often with 500" in text
+    (text,) = lj24_winners.two_best_pattern(
+        shares(40.0, 30.0) | {("d", "100", "5", "recall", "bv-mes"): Number(55.0)}
+    )
+    assert "none of 4 estimators find them more often with 500" in text
+    assert "learnt ones finds them in 55, the best of the others in 40" in text
+
+
+def test_lj24_other_data():
+    names = [*other_data.ESTIMATORS, "adaptive mle", "adaptive smooth", "adaptive size"]
+    errors = {("toys", "ALS", name): Number(10.0) for name in names}
+    grown = errors | {("toys", "ALS", "adaptive mle"): Number(4.0)}
+    columns = ["mn-mes n=100", "mn-mes n=500", *(f"{m:,} users" for m in other_data.USERS)]
+    users = {("toys", "ALS", name): Number(7.0) for name in columns}
+    first, second, third = other_data.findings(errors, grown, users)
+    assert "lowers the error of none of 4 estimators" in first
+    assert "As in the paper, adaptive `mle` errs less" in second
+    assert "`1,000 users` 7.0" in third
+    assert "Unlike in the paper" in other_data.findings(errors, errors, users)[1]
 
 
 def test_curves():

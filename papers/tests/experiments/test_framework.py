@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -284,3 +285,20 @@ def test_one_experiment_end_to_end(tiny, tmp_path, monkeypatch):
     # From the parts that are kept: the very same.
     list(reproduce("kr20", "table99", data=tiny, out=out, repeats=5, seed=3))
     assert (out / "kr20" / "table99.json").read_bytes() == before
+
+
+def test_models_that_were_not_fitted_may_be_left_out(tiny, tmp_path):
+    """--no-fit: nothing is fitted, and the record says what is missing; what is kept is used."""
+    (experiment,) = experiments("kr20", "table3")
+    models = {"itemKNN": tr.models.ItemKNN(), "popular": tr.models.Popularity()}
+    kept = Settings(tiny, tmp_path / "cache", progress=False)
+    without = replace(kept, fit=False)
+    run = Run(experiment, without)
+    assert run.ranks("tiny", models, leave_out=True) == {}
+    assert run.record["left out"] == dict.fromkeys(
+        ("itemKNN on tiny", "popular on tiny"), "it was not fitted (--no-fit)"
+    )
+    Run(experiment, kept).ranks("tiny", {"popular": models["popular"]}, leave_out=False)
+    again = Run(experiment, without)
+    assert list(again.ranks("tiny", models, leave_out=True)) == ["popular"]  # ranked, not fitted
+    assert list(again.record["left out"]) == ["itemKNN on tiny"]

@@ -10,13 +10,20 @@ from truerank import mapping
 from truerank import metrics as metrics_module
 from truerank.designs import Fixed
 from truerank_papers.experiments import experiments
+from truerank_papers.experiments.jl21 import resampling
 from truerank_papers.experiments.lj20._shared import exponents
-from truerank_papers.experiments.lj20.tables import MAPPINGS, distances, errors
+from truerank_papers.experiments.lj20.tables import BEST, MAPPINGS, distances, errors
 from truerank_papers.experiments.lj24 import _shared as lj24
 from truerank_papers.experiments.lj24 import protocol
 from truerank_papers.experiments.lj24.accuracy import sampled_users
 from truerank_papers.experiments.ranks import GlobalRanks
-from truerank_papers.experiments.recall_curves import global_recall, mapped, sampled_recall
+from truerank_papers.experiments.recall_curves import (
+    best_cuts,
+    expected_recall,
+    global_recall,
+    mapped,
+    sampled_recall,
+)
 from truerank_papers.experiments.run import Run
 from truerank_papers.experiments.settings import Settings
 
@@ -80,11 +87,28 @@ def test_errors_by_hand():
 def test_pattern_of_lj20_table_7_without_data(run, ranks):
     """Bound and beta(0.5) far better than linear; the fitted exponent and smooth as well."""
     found = {key: value.mean() for key, value in distances(run, "x", "y", ranks).items()}
-    assert {rule for rule, _ in found} == {*MAPPINGS, "smooth"}
+    assert {rule for rule, _ in found} == {*MAPPINGS, BEST, "smooth"}
+    for rule in MAPPINGS:  # the best possible f is a bound for all but the sample's noise
+        assert found[BEST, "abs"] < 1.1 * found[rule, "abs"], rule
     for rule in ("bound", "beta(0.5)", "beta@P", "smooth"):
         for kind in ("abs", "rel", "abs@1", "rel@1", "abs@2-10"):
             assert found[rule, kind] < 0.6 * found["linear", kind], (rule, kind)
     assert found["beta(0.5)", "abs@1"] < 0.2 * found["linear", "abs@1"]
+
+
+def test_best_cuts_by_enumeration():
+    """Ranks 1, 2, 4 of 4 items, one negative: P(above) is 0, 1/3 and 1."""
+    three = GlobalRanks(np.array([0, 1, 3]), np.zeros(3, int), np.full(3, 4))
+    curve = expected_recall(three, 2)
+    assert curve == pytest.approx([(1 + 2 / 3 + 0) / 3, 1.0])
+    # Exact recall is 1/3, 2/3, 2/3, 1: 5/9 is nearest to that at 2, and 1 is that at 4.
+    assert best_cuts(three, 2).tolist() == [2, 4]
+
+
+def test_best_cuts_are_the_nearest(ranks):
+    exact, wanted = np.cumsum(ranks.pmf()), expected_recall(ranks, 30)
+    gaps = np.abs(exact[best_cuts(ranks, 30) - 1] - wanted)
+    np.testing.assert_allclose(gaps, np.abs(exact[:, None] - wanted).min(axis=0), atol=1e-12)
 
 
 def test_lj24_table_3_maps_as_printed(tmp_path):
@@ -153,3 +177,21 @@ def test_printed_columns_stand_beside_averaged_priors():
     assert value == printed.numbers["yelp", "EASE", "mn-mes"]
     assert ("yelp", "EASE", "mn-mes") not in moved.numbers
     assert moved.numbers["yelp", "EASE", "mle"].value == 7.89
+
+
+def test_resampled_negatives():
+    """One table is the estimate of its counts; the bootstrap's law is not that of draws."""
+    rank = np.floor(np.linspace(0, 1, 3000, endpoint=False) ** 2 * N).astype(int)
+    ranks = GlobalRanks(rank, np.zeros_like(rank), np.full_like(rank, N))
+    rng = np.random.default_rng(0)
+    hits = rng.binomial(99, rank / (N - 1))
+    counts = tr.RankCounts.from_ranks(hits + 1, n_items=N, sample_size=100, replacement=True)
+    (found,) = resampling.estimated(N, 100, hits[None])
+    for e, name in enumerate(resampling.ESTIMATORS):
+        est = tr.estimate(counts, resampling.METRICS, estimator=name, confidence=None)
+        np.testing.assert_allclose(found[e], [est[m].value for m in resampling.METRICS], rtol=1e-6)
+    one, boot, _, _ = resampling._once(ranks, rng)
+    truth = ranks.exact(metrics_module.parse(resampling.METRICS))
+    mle = resampling.ESTIMATORS.index("mle")
+    assert (boot[mle] > 1.4 * truth).all()
+    assert (np.abs(one[mle] / truth - 1) < 0.4).all()

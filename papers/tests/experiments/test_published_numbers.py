@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from importlib import resources
 
 import pytest
@@ -9,7 +10,9 @@ import pytest
 import truerank as tr
 from truerank import estimators, metrics
 from truerank_papers.experiments import experiments, papers
-from truerank_papers.experiments.published import parse, published
+from truerank_papers.experiments.pages import table_csv, table_markdown
+from truerank_papers.experiments.published import Number, parse, published
+from truerank_papers.experiments.results import Result, Table
 
 PLACE = resources.files("truerank_papers.experiments") / "published"
 FILES = [(paper.name, file.name) for paper in PLACE.iterdir() for file in paper.iterdir()]
@@ -47,7 +50,9 @@ def test_sizes_of_the_tables():
     assert sizes["jl21", "table6"] == sizes["jl21", "table7"] == 90
     assert sizes["jl21", "table4"] == 72
     assert sizes["lj20", "table2"] == 16
-    assert all(sizes["lj20", f"table{number}"] == 72 for number in (5, 6, 7))
+    assert sizes["lj20", "table3"] == 4 * 4 * 6 * 3
+    assert sizes["lj20", "table5"] == sizes["lj20", "table6"] == 90
+    assert sizes["lj20", "table7"] == 72
     assert sizes["lj24", "table3"] == 48
     assert all(sizes["lj24", f"table{number}"] == 105 for number in (4, 8, 9))
     assert sizes["lj24", "table5"] == 90
@@ -70,6 +75,25 @@ HEAD = "# source: T table 1.\n# unit: share\n"
 def test_bad_files_are_refused(text, message):
     with pytest.raises(tr.InputError, match=message):
         parse(text, "t.csv")
+
+
+def test_a_bound_is_no_value():
+    """ "Less than 300" has no difference; ours keeps it or does not."""
+    text = HEAD + "a,value,sd,note\nx,<300,,\ny,>7,,\n"
+    found = parse(text, "t.csv")
+    assert (found.numbers["x",].value, found.numbers["x",].bound) == (300.0, "<")
+    table = Table.beside("t", found, {("x",): Number(299.0), ("y",): Number(6.0)})
+    assert [cell.difference for cell in table.cells] == [None, None]
+    assert [cell.holds for cell in table.cells] == [True, False]
+    shown = table_markdown(table)
+    assert "| x | 299.00 | < 300.00 | holds |" in shown
+    assert "| y | 6.00 | > 7.00 | does not hold |" in shown
+    assert "x,299,,<300,,,,\n" in table_csv(table)
+    assert Result.from_json(json.loads(json.dumps(Result((table,)).to_json()))).tables == (table,)
+
+
+def test_kr20_figure_5_says_less_than_300():
+    assert published("kr20", "figure5").numbers["X", "in the bottom half"].bound == "<"
 
 
 def test_a_table_that_is_not_there():

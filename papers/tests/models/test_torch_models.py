@@ -1,4 +1,4 @@
-"""MultiVAE and NeuMF: their formulas in plain numpy, their seeds, and that they learn tastes."""
+"""The models in torch: their formulas in plain numpy, their seeds, and that they learn tastes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ from scipy import sparse
 
 import truerank as tr
 from truerank.errors import InputError, MissingExtraError, TruerankError
-from truerank_papers.models import MultiVAE, NeuMF, neumf
+from truerank_papers.models import NGCF, LightGCN, MultiVAE, NeuMF, checkpoints, graph, neumf
 
 VAE = MultiVAE(hidden=12, latent=5, epochs=6, batch_size=16)
 NCF = NeuMF(dimensions=4, layers=(8, 6, 4), epochs=3, batch_size=64)
+
+GCN = NGCF(dimensions=4, layers=2, epochs=6, batch_size=64)
+LIGHT = LightGCN(dimensions=4, layers=2, epochs=6, batch_size=64)
+ALL = pytest.mark.parametrize("model", [VAE, NCF, GCN, LIGHT], ids=lambda one: type(one).__name__)
 
 
 @pytest.fixture
@@ -27,7 +31,7 @@ def scores(model, train, **options):
     return fitted.score_all(np.arange(train.shape[0]))
 
 
-@pytest.mark.parametrize("model", [VAE, NCF], ids=["MultiVAE", "NeuMF"])
+@ALL
 def test_seeds_decide_everything(torch, small, model):
     train = sparse.csr_array(small)
     torch.manual_seed(5)
@@ -38,7 +42,7 @@ def test_seeds_decide_everything(torch, small, model):
     assert torch.equal(torch.get_rng_state(), before)  # the user's own random numbers go on
 
 
-@pytest.mark.parametrize("model", [VAE, NCF], ids=["MultiVAE", "NeuMF"])
+@ALL
 def test_progress_and_losses(torch, small, model):
     seen = []
     fitted = model.fit(
@@ -49,7 +53,7 @@ def test_progress_and_losses(torch, small, model):
     assert fitted.losses[-1] < fitted.losses[0]
 
 
-@pytest.mark.parametrize("model", [VAE, NCF], ids=["MultiVAE", "NeuMF"])
+@ALL
 def test_ids_are_those_of_the_training_data(torch, model):
     users, items = ["b", "b", "a", "c"], [30, 10, 10, 20]
     fitted = model.fit((users, items), item_ids=[40])
@@ -62,7 +66,7 @@ def test_ids_are_those_of_the_training_data(torch, model):
         tr.rank(numbered, ([2], [0]))
 
 
-@pytest.mark.parametrize("model", [MultiVAE, NeuMF])
+@pytest.mark.parametrize("model", [MultiVAE, NeuMF, NGCF, LightGCN])
 def test_says_which_extra_is_missing(monkeypatch, small, model):
     original = builtins.__import__
 
@@ -87,6 +91,8 @@ def test_says_which_extra_is_missing(monkeypatch, small, model):
         (NeuMF, {"negatives": 0}, "negatives is 0"),
         (NeuMF, {"layers": (8,)}, "2 widths or more"),
         (NeuMF, {"layers": (7, 4)}, "layers begins with 7"),
+        (NGCF, {"layers": -1}, "layers is -1"),
+        (LightGCN, {"regularisation": -1.0}, "regularisation is -1"),
     ],
 )
 def test_impossible_models(model, options, message):
@@ -94,7 +100,7 @@ def test_impossible_models(model, options, message):
         model(**options)
 
 
-@pytest.mark.parametrize("model", [VAE, NCF], ids=["MultiVAE", "NeuMF"])
+@ALL
 def test_they_pickle(torch, small, model):
     fitted = model.fit(sparse.csr_array(small))
     copy = pickle.loads(pickle.dumps(fitted))
@@ -170,7 +176,86 @@ def test_neumf_negatives_are_uniform_over_what_the_user_does_not_have():
     np.testing.assert_allclose(drawn[2, :4], 750, atol=5 * np.sqrt(3000 * 3 / 16))
 
 
-# --- both ---------------------------------------------------------------------------------------
+# --- NGCF and LightGCN --------------------------------------------------------------------------
+
+
+def test_scaled_graph_by_hand():
+    """Users 0, 1 and items a, b, c: edges 0a, 0b, 1a; c has none."""
+    found = graph.normalised(sparse.csr_array(np.array([[1, 1, 0], [1, 0, 0]]))).toarray()
+    expected = np.zeros((5, 5))
+    expected[0, 2] = expected[2, 0] = 1 / 2  # sqrt(2 x 2)
+    expected[0, 3] = expected[3, 0] = 1 / np.sqrt(2)
+    expected[1, 2] = expected[2, 1] = 1 / np.sqrt(2)
+    np.testing.assert_allclose(found, expected)
+
+
+@pytest.mark.parametrize("layers", [0, 1, 3])
+def test_propagation_in_plain_numpy(torch, small, layers):
+    rng = np.random.default_rng(2)
+    matrix = sparse.csr_array(small)
+    dense = graph.normalised(matrix).toarray()
+    start = rng.standard_normal((dense.shape[0], 4))
+    near = graph.neighbours(torch, graph.normalised(matrix))
+    weights = [rng.standard_normal((4, 4)) for _ in range(2 * layers)]
+    here, parts, total = start, [start], start
+    for i in range(layers):
+        own, product = weights[2 * i], weights[2 * i + 1]
+        beside = dense @ here
+        here = beside @ own + here @ own + (beside * here) @ product
+        here = np.where(here > 0, here, 0.2 * here)
+        parts.append(here / np.linalg.norm(here, axis=1, keepdims=True))
+        total = total + np.linalg.matrix_power(dense, i + 1) @ start
+    tensors = [torch.from_numpy(weight) for weight in weights]
+    found = NGCF(dimensions=4, layers=layers).propagate(
+        torch, near, torch.from_numpy(start), tensors
+    )
+    np.testing.assert_allclose(found.numpy(), np.concatenate(parts, axis=1), rtol=1e-10)
+    light = LightGCN(dimensions=4, layers=layers).propagate(
+        torch, near, torch.from_numpy(start), []
+    )
+    np.testing.assert_allclose(light.numpy(), total / (layers + 1), rtol=1e-10)
+
+
+def test_slopes_through_the_graph_are_those_of_finite_differences(torch, small):
+    near = graph.neighbours(torch, graph.normalised(sparse.csr_array(small)))
+    start = torch.randn(sum(small.shape), 2, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(near, (start,))
+
+
+def test_bpr_loss_by_hand(torch):
+    """One user at (1, 0), items at (2, 0) and (0, 1): ahead by 2; lengths 1, 4 and 1."""
+    spread = torch.tensor([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
+    rows = (torch.tensor([i]) for i in range(3))
+    found = LightGCN(regularisation=0.1).loss(torch, spread, spread, *rows)
+    assert float(found) == pytest.approx(np.log1p(np.exp(-2.0)) + 0.1 * (1 + 4 + 1) / 2)
+
+
+@pytest.mark.parametrize("model", [GCN, LIGHT], ids=["NGCF", "LightGCN"])
+def test_training_goes_on_where_it_was_stopped(torch, small, tmp_path, model):
+    train = sparse.csr_array(small)
+    whole = scores(model, train, seed=3)
+
+    class Stopped(Exception):
+        pass
+
+    def stop(done, total):
+        if done > total / 2:
+            raise Stopped
+
+    with checkpoints(tmp_path):
+        with pytest.raises(Stopped):
+            model.fit(train, seed=3, progress=stop)
+        (kept,) = tmp_path.iterdir()
+        with np.load(kept, allow_pickle=False) as state:
+            assert 2 <= state["losses"].size < model.epochs
+        seen = []
+        fitted = model.fit(train, seed=3, progress=lambda done, total: seen.append(done))
+    assert seen[0] > 1  # what was done is not done again
+    assert np.array_equal(fitted.score_all(np.arange(train.shape[0])), whole)
+    assert fitted.losses.shape == (model.epochs,)
+
+
+# --- all ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -178,8 +263,10 @@ def test_neumf_negatives_are_uniform_over_what_the_user_does_not_have():
     [
         MultiVAE(hidden=64, latent=24, epochs=40, batch_size=100),
         NeuMF(layers=(32, 16, 8), epochs=12, batch_size=512, learning_rate=5e-3),
+        NGCF(dimensions=16, epochs=40, batch_size=2048),
+        LightGCN(dimensions=16, epochs=40, batch_size=2048),
     ],
-    ids=["MultiVAE", "NeuMF"],
+    ids=lambda one: type(one).__name__,
 )
 def test_they_learn_tastes(torch, model):
     data = tr.data.synthetic.catalogue(n_users=500, n_items=200, seed=8)
@@ -190,3 +277,19 @@ def test_they_learn_tastes(torch, model):
         ranks = tr.rank(scorer, split.test, train=split.train)["rank"].to_numpy()
         recall.append((ranks <= 10).mean())
     assert recall[0] > 1.3 * recall[1] > 1.3 * 10 / 200
+
+
+def test_the_graph_helps_where_histories_are_short(torch):
+    """LightGCN against the same without a graph, plain matrix factorisation: a quarter more hits.
+
+    1,500 users: the standard error of a difference in recall@20 is 0.016 at most.
+    """
+    data = tr.data.synthetic.catalogue(n_users=1500, n_items=400, seed=8)
+    split = tr.data.synthetic.interactions(data, per_user=10.0, seed=8).leave_one_out("last")
+    settings = {"dimensions": 16, "epochs": 40, "batch_size": 2048}
+    recall = []
+    for model in (LightGCN(**settings), LightGCN(**settings, layers=0)):
+        scorer = model.fit(split.train, item_ids=split.item_ids)
+        ranks = tr.rank(scorer, split.test, train=split.train)["rank"].to_numpy()
+        recall.append((ranks <= 20).mean())
+    assert recall[0] > recall[1] + 0.02

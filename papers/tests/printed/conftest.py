@@ -22,10 +22,12 @@ class GlobalRanks:
     rank: np.ndarray  # (n_users,)
     n_items: np.ndarray  # (n_users,)
 
-    def sampled(self, sample_size: int, seed: int) -> np.ndarray:
-        """Sampled ranks, drawn with replacement from each user's pool."""
-        theta = (self.rank - 1) / (self.n_items - 1)
-        return 1 + np.random.default_rng(seed).binomial(sample_size - 1, theta)
+    def sampled(self, sample_size: int, seed: int, *, replacement: bool = False) -> np.ndarray:
+        """Sampled ranks, drawn from each user's pool."""
+        rng = np.random.default_rng(seed)
+        if replacement:
+            return 1 + rng.binomial(sample_size - 1, (self.rank - 1) / (self.n_items - 1))
+        return 1 + rng.hypergeometric(self.rank - 1, self.n_items - self.rank, sample_size - 1)
 
 
 def _interactions(name: str) -> tuple[np.ndarray, np.ndarray]:

@@ -20,7 +20,10 @@ PUBLISHED = {
 def counts(jl21_item_knn):
     return [
         tr.RankCounts.from_ranks(
-            jl21_item_knn.sampled(100, seed), n_items=3706, sample_size=100, replacement=True
+            jl21_item_knn.sampled(100, seed, replacement=True),
+            n_items=3706,
+            sample_size=100,
+            replacement=True,
         )
         for seed in range(REDRAWS)
     ]

@@ -9,10 +9,13 @@ from typing import ClassVar
 import numpy as np
 
 from truerank._types import FloatArray
+from truerank.errors import InputError
+from truerank.estimators import _given_prior
 from truerank.estimators._base import Estimator, Fit, mean_gains
+from truerank.estimators._given_prior import Prior
 from truerank.estimators._spaces import OutcomeSpace, by_outcome, outcome_spaces
 from truerank.estimators.likelihood import make_support
-from truerank.estimators.support import SupportLike
+from truerank.estimators.support import RankDistribution, Support, SupportLike
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
 
@@ -21,9 +24,19 @@ from truerank.outcomes.counts import RankCounts
 class CLS(Estimator):
     """Constrained least squares: least bias with gains that fall as the rank grows (KR20 eq. 21).
 
-    Minimises sum_R (E[m(r) | R] - F(R))^2 over gains m(1) >= m(2) >= ..., with uniform weights of
-    the ranks. (KR20 prints the inequality the other way round.) Adaptive outcomes are ordered by
-    their share of hits, (r-1)/(n-1).
+    Minimises sum_R p(R) (E[m(r) | R] - F(R))^2 over gains m(1) >= m(2) >= .... (KR20 prints the
+    inequality the other way round.) Adaptive outcomes are ordered by their share of hits,
+    (r-1)/(n-1).
+
+    Parameters
+    ----------
+    nonnegative : bool
+        Whether gains must also be at least 0, as those of every metric here are. KR20 does not
+        say so; its printed figures are those of gains that are.
+    prior : {"mle", "mes"}, Estimator, RankDistribution or None
+        The p(R) of the equation, as in :class:`BV`: None for uniform, as published; ``"mle"``,
+        ``"mes"`` or any estimator of a distribution for what it finds in the same sample; or a
+        distribution.
 
     Examples
     --------
@@ -31,53 +44,86 @@ class CLS(Estimator):
     >>> est = tr.estimate(counts, "recall@10", estimator="cls", confidence=None)
     >>> round(est["recall@10"].value, 4)
     0.1856
+    >>> cls = tr.estimators.CLS(nonnegative=True)
+    >>> est = tr.estimate(counts, "recall@10", estimator=cls, confidence=None)
+    >>> round(est["recall@10"].value, 4)
+    0.186
     """
 
+    nonnegative: bool = False
+    prior: Prior = None
     name: ClassVar[str] = "cls"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.nonnegative, bool):
+            raise InputError(f"nonnegative is {self.nonnegative!r}; it must be True or False")
+        object.__setattr__(self, "prior", _given_prior.checked(self.prior))
 
     def fit(
         self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike, plug_in: str
     ) -> Fit:
-        gains = self.gains(counts, metrics=metrics, support=support)
-        return Fit(mean_gains(counts, metrics, gains))
+        grid = make_support(counts, metrics, support)
+        prior, fitted = _given_prior.find(self.prior, counts, metrics, grid)
+        gains = self._gains(counts, metrics, support, grid, prior)
+        converged, n_iter = (fitted.converged, fitted.n_iter) if fitted else (None, None)
+        return Fit(mean_gains(counts, metrics, gains), converged=converged, n_iter=n_iter)
 
     def gains(
         self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike
-    ) -> FloatArray:
+    ) -> FloatArray | None:
+        if isinstance(self.prior, Estimator):
+            return None
         grid = make_support(counts, metrics, support)
+        prior, _ = _given_prior.find(self.prior, counts, metrics, grid)
+        return self._gains(counts, metrics, support, grid, prior)
+
+    def _gains(
+        self,
+        counts: RankCounts,
+        metrics: Sequence[Metric],
+        support: SupportLike,
+        grid: Support,
+        prior: RankDistribution | None,
+    ) -> FloatArray:
         return by_outcome(
             counts,
             metrics,
             (
-                (space, np.stack(corrected_gains(space, metrics)))
+                (space, np.stack(self._space_gains(space, metrics, prior)))
                 for space in outcome_spaces(counts, metrics, "full" if support == "full" else grid)
             ),
         )
 
+    def _space_gains(
+        self, space: OutcomeSpace, metrics: Sequence[Metric], prior: RankDistribution | None
+    ) -> list[FloatArray]:
+        """The corrected gain of each outcome of a space, one array per metric."""
+        from scipy.optimize import nnls
 
-def corrected_gains(space: OutcomeSpace, metrics: Sequence[Metric]) -> list[FloatArray]:
-    """The corrected gain of each outcome, one array per metric."""
-    from scipy.optimize import nnls
-
-    share = space.support.weight / space.support.n_items
-    hits = (space.sampled_rank - 1) / (space.sample_size - 1)
-    order = np.lexsort([-space.sample_size, hits])
-    # In steps d_j = m_j - m_{j+1} >= 0 the columns are P(outcome among the j best | R). The last
-    # gain is a free level: columns and targets less their means leave it out of the problem.
-    steps = np.cumsum(space.probability[:, order[:-1]], axis=1)
-    targets = np.column_stack(
-        [metric.gain(space.support.rank, space.n_items) for metric in metrics]
-    )
-    step_mean, target_mean = share @ steps, share @ targets
-    centred = np.column_stack([steps - step_mean, targets - target_mean])
-    # The problem in as few rows as it has columns: QR keeps the distances up to a constant.
-    reduced = np.asarray(np.linalg.qr(centred * np.sqrt(share)[:, None], mode="r"))
-    n_steps = steps.shape[1]
-    gains: list[FloatArray] = []
-    for i in range(len(metrics)):
-        drop, _ = nnls(reduced[:, :n_steps], reduced[:, n_steps + i], maxiter=50 * n_steps)
-        level = float(target_mean[i] - step_mean @ drop)
-        gain = np.empty(order.size)
-        gain[order] = level + np.concatenate([np.cumsum(drop[::-1])[::-1], [0.0]])
-        gains.append(gain)
-    return gains
+        share = _given_prior.masses(prior, space.support)
+        hits = (space.sampled_rank - 1) / (space.sample_size - 1)
+        order = np.lexsort([-space.sample_size, hits])
+        # In steps d_j = m_j - m_{j+1} >= 0 the columns are P(outcome among the j best | R), and the
+        # last, of the last gain itself, is 1. Where that gain is a free level, columns and targets
+        # less their means leave it out of the problem.
+        columns = np.cumsum(space.probability[:, order], axis=1)
+        targets = np.column_stack(
+            [metric.gain(space.support.rank, space.n_items) for metric in metrics]
+        )
+        if not self.nonnegative:
+            columns = columns[:, :-1]
+            column_mean, target_mean = share @ columns, share @ targets
+            columns, targets = columns - column_mean, targets - target_mean
+        # The problem in as few rows as it has columns: QR keeps the distances up to a constant.
+        both = np.column_stack([columns, targets])
+        reduced = np.asarray(np.linalg.qr(both * np.sqrt(share)[:, None], mode="r"))
+        n_steps = columns.shape[1]
+        gains: list[FloatArray] = []
+        for i in range(len(metrics)):
+            drop, _ = nnls(reduced[:, :n_steps], reduced[:, n_steps + i], maxiter=50 * n_steps)
+            if not self.nonnegative:
+                drop = np.append(drop, float(target_mean[i] - column_mean @ drop))
+            gain = np.empty(order.size)
+            gain[order] = np.cumsum(drop[::-1])[::-1]
+            gains.append(gain)
+        return gains

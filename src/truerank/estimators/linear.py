@@ -10,14 +10,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar
 
 import numpy as np
 
 from truerank import _checks
 from truerank._types import FloatArray
-from truerank.errors import InputError
+from truerank.estimators import _given_prior
 from truerank.estimators._base import Estimator, Fit, posterior_mean
+from truerank.estimators._given_prior import Prior
 from truerank.estimators._influence import pulled_back
 from truerank.estimators._spaces import OutcomeSpace, by_outcome, exact_part, outcome_spaces
 from truerank.estimators.likelihood import likelihood, make_support
@@ -26,10 +27,6 @@ from truerank.estimators.mle import MLE
 from truerank.estimators.support import RankDistribution, Support, SupportLike
 from truerank.metrics import Metric, total_gains
 from truerank.outcomes.counts import RankCounts
-
-# What a prior may be given as; None is the uniform distribution.
-PriorName: TypeAlias = Literal["mle", "mes"]
-Prior: TypeAlias = PriorName | Estimator | RankDistribution | None
 
 
 @dataclass(frozen=True)
@@ -40,15 +37,7 @@ class Linear(Estimator):
     uses_weights: ClassVar[bool] = False  # beyond the prior
 
     def __post_init__(self) -> None:
-        if isinstance(self.prior, str):
-            if self.prior not in _PRIORS:
-                raise _checks.unknown("prior", self.prior, _PRIORS)
-            object.__setattr__(self, "prior", _PRIORS[self.prior]())
-        elif self.prior is not None and not isinstance(self.prior, (Estimator, RankDistribution)):
-            raise InputError(
-                f"prior is of type {type(self.prior).__name__}; it must be 'mle', 'mes', an "
-                "estimator, or a RankDistribution such as the .distribution of another estimate"
-            )
+        object.__setattr__(self, "prior", _given_prior.checked(self.prior))
 
     @abstractmethod
     def _gram(self, space: OutcomeSpace, prior: FloatArray, n_users: float) -> FloatArray:
@@ -69,7 +58,7 @@ class Linear(Estimator):
         values = dict.fromkeys((metric.key for metric in metrics), 0.0)
         mass = np.zeros(grid.n_points)
         for space in outcome_spaces(counts, metrics, "full" if support == "full" else grid):
-            part = self._masses(space, _prior_masses(prior, space.support), counts)
+            part = self._masses(space, _given_prior.masses(prior, space.support), counts)
             mass += RankDistribution(space.support, part, _NONE, _NONE).masses_on(grid)
             _add(values, total_gains(metrics, space.support.rank, space.n_items, part))
         rank, share, pools = exact_part(counts)
@@ -161,7 +150,7 @@ class Linear(Estimator):
         prior: RankDistribution | None,
     ) -> Iterator[tuple[OutcomeSpace, FloatArray, FloatArray]]:
         for space in outcome_spaces(counts, metrics, "full" if support == "full" else grid):
-            mass = _prior_masses(prior, space.support)
+            mass = _given_prior.masses(prior, space.support)
             gram = self._gram(space, mass, counts.effective_users)
             gain = [metric.gain(space.support.rank, space.n_items) for metric in metrics]
             right = space.probability.T @ (mass * np.array(gain)).T
@@ -171,12 +160,7 @@ class Linear(Estimator):
         self, counts: RankCounts, metrics: Sequence[Metric], grid: Support
     ) -> tuple[RankDistribution | None, Fit | None]:
         """The prior to use and, if it was fitted to ``counts``, that fit."""
-        if not isinstance(self.prior, Estimator):
-            return self.prior if isinstance(self.prior, RankDistribution) else None, None
-        found = self.prior.fit(counts, metrics=metrics, support=grid, plug_in="plain")
-        if found.distribution is None:
-            raise InputError(f"{self.prior.name} gives no distribution and cannot be a prior")
-        return found.distribution, found
+        return _given_prior.find(self.prior, counts, metrics, grid)
 
     def _masses(self, space: OutcomeSpace, prior: FloatArray, counts: RankCounts) -> FloatArray:
         gram = self._gram(space, prior, counts.effective_users)
@@ -259,24 +243,12 @@ class MN(Linear):
         return np.asarray((a @ left) * (a @ right)[:, None])
 
 
-_PRIORS: dict[str, type[Estimator]] = {"mle": MLE, "mes": MES}
 _NONE = np.empty(0)
 
 
 def _add(values: dict[str, float], more: Mapping[str, float]) -> None:
     for key, value in more.items():
         values[key] += value
-
-
-def _prior_masses(prior: RankDistribution | None, support: Support) -> FloatArray:
-    """The prior on a space's own points, within its pool, summing to 1.
-
-    Uniform without a prior, and in a pool so small that the prior lies wholly beyond it.
-    """
-    uniform = support.weight / support.n_items
-    mass = np.zeros(0) if prior is None else np.maximum(prior.masses_on(support), 0.0)
-    total = float(mass.sum())
-    return uniform if total <= 0 else np.asarray(mass / total)
 
 
 def _weighted_gram(a: FloatArray, weight: FloatArray) -> FloatArray:

@@ -132,8 +132,11 @@ def describe(estimator: Estimator) -> str:
     shown = []
     for field in fields(estimator):
         value = getattr(estimator, field.name)
-        if isinstance(value, Estimator):
-            name = f"{name}-{value.name}"  # the prior
+        if isinstance(value, Estimator):  # the prior
+            if name == CLS.name:  # which has no name of its own for it
+                shown.append(f"{field.name}={value.name!r}")
+            else:
+                name = f"{name}-{value.name}"
         elif value is None or isinstance(value, (bool, int, float, str)):
             if value != field.default:
                 shown.append(f"{field.name}={value!r}")

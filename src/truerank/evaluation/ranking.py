@@ -145,10 +145,11 @@ def count(
     train : table, pair of arrays or sparse matrix, optional
         Items to leave out of the ranking, usually the users' training items.
     ties : {"spread", "random", "mid", "optimistic", "pessimistic"}
-        What items of the target's score do. ``"spread"`` shares the target's weight evenly among
-        its tied ranks, the mean over all ways to break the ties (with replacement a tied item
-        drawn twice is taken as two items). Adaptive samples have to know at each stage whether to
-        go on: they break such ties at random, by user, item and seed, which has the same mean.
+        What items of the target's score do. ``"spread"`` shares the target's weight among its
+        tied ranks, the mean over all ways to break the ties: evenly, or with replacement, where a
+        tied item drawn twice is one item, with more at both ends. Adaptive samples have to know
+        at each stage whether to go on: they break such ties at random, by user, item and seed,
+        which has the same mean.
     seed : int, default 0
         Seed of all random draws. A user's negatives depend on it and on the user's id only: not on
         the order of the test, on other users or on the model, whose items must be in the same

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -28,13 +28,15 @@ class ItemKNN(Model[ItemWeights]):
     Parameters
     ----------
     neighbours : int or None
-        How many similar items count; None for all. Items as similar as the last of them count
-        too, so that the order of the catalogue does not matter.
+        How many of the items most similar to a candidate i count for it, KR20's k'; None for all.
+        Items as similar as the last of them count too, so that the order of the catalogue does
+        not matter.
+    column_neighbours : int or None
+        For how many of the candidates most similar to it an item j of the history counts, KR20's
+        k; None for all. With both numbers, s_ij counts where i and j are each among the nearest
+        of the other (KR20 eq. 28).
     exponent : float
         Exponent of the cosine: above 1 it favours the close neighbours.
-    by : {"row", "column"}
-        Whose neighbours: ``"row"``, the nearest items j of every candidate i; or ``"column"``, the
-        nearest i of every j, so that an item of the history supports its own neighbours only.
     keep_self : bool
         Let an item be its own neighbour, and count as one. For an item that the user has not had
         it matters only to ``scale_rows`` and to the number of neighbours.
@@ -50,17 +52,16 @@ class ItemKNN(Model[ItemWeights]):
     """
 
     neighbours: int | None = 200
+    column_neighbours: int | None = None
     exponent: float = 1.0
-    by: Literal["row", "column"] = "row"
     keep_self: bool = False
     scale_rows: bool = False
 
     def __post_init__(self) -> None:
-        if self.neighbours is not None:
-            _checks.integer(self.neighbours, "neighbours", low=1)
+        for name in ("neighbours", "column_neighbours"):
+            if getattr(self, name) is not None:
+                _checks.integer(getattr(self, name), name, low=1)
         _checks.real(self.exponent, "exponent", low=0.0, open_low=True)
-        if self.by not in ("row", "column"):
-            raise _checks.unknown("value of by", self.by, ("row", "column"))
 
     @classmethod
     def kr20_y(cls) -> ItemKNN:
@@ -85,8 +86,8 @@ class ItemKNN(Model[ItemWeights]):
     def kr20_z(cls) -> ItemKNN:
         """Recommender Z of KR20 section 9: q = 1 and 10 neighbours.
 
-        Taken by column and without the item itself, which gives the published figures; by row, as
-        eq. 28 with k' = 10 reads, does not.
+        Taken by column (k = 10) and without the item itself, which gives the published figures;
+        by row, as the paper says (k' = 10), does not.
 
         Returns
         -------
@@ -95,10 +96,10 @@ class ItemKNN(Model[ItemWeights]):
 
         Examples
         --------
-        >>> tr.models.ItemKNN.kr20_z().neighbours
+        >>> tr.models.ItemKNN.kr20_z().column_neighbours
         10
         """
-        return cls(neighbours=10, by="column", scale_rows=True)
+        return cls(neighbours=None, column_neighbours=10, scale_rows=True)
 
     @classmethod
     def jl21(cls) -> ItemKNN:
@@ -121,16 +122,24 @@ class ItemKNN(Model[ItemWeights]):
         had = matrix.T.tocsr()
         n_users_of = matrix.sum(axis=0)
         step = max(1, _BLOCK // data.n_items)
-        parts = []
+        # Rows of the matrices below are items with their own nearest ones.
+        wanted = {self.neighbours, self.column_neighbours} - {None} or {None}
+        nearest: dict[int | None, Any] = {number: [] for number in wanted}
         with reporting(progress, data.n_items, "fitting ItemKNN") as advance:
             for begin in range(0, data.n_items, step):
                 together = had[begin : begin + step] @ matrix  # users who had both
-                parts.append(self._nearest(together, begin, n_users_of))
+                for number, parts in nearest.items():
+                    parts.append(self._nearest(together, begin, n_users_of, number))
                 advance(together.shape[0])
-        nearest = sparse.vstack(parts, format="csr")
-        # Rows of `nearest` are items with their own neighbours; weights lead from an item j of the
-        # history to the candidate i, and s_ij = s_ji.
-        weights = nearest if self.by == "column" else nearest.T.tocsr()
+        nearest = {number: sparse.vstack(parts, format="csr") for number, parts in nearest.items()}
+        # Weights lead from an item j of the history, a row, to the candidate i; and s_ij = s_ji.
+        # KR20 eq. 28: i is among the k nearest of j, and j among the k' nearest of i.
+        if self.column_neighbours is None:
+            weights = nearest[self.neighbours].T.tocsr()
+        else:
+            weights = nearest[self.column_neighbours]
+            if self.neighbours is not None:
+                weights = weights.multiply(nearest[self.neighbours].T > 0).tocsr()
         if self.scale_rows:  # KR20 eq. 29; its rows are the candidates, columns here
             norm = np.sqrt(np.bincount(weights.indices, weights.data**2, minlength=data.n_items))
             weights.data /= np.where(norm > 0.0, norm, 1.0)[weights.indices]
@@ -139,8 +148,10 @@ class ItemKNN(Model[ItemWeights]):
             weights = weights.toarray()
         return ItemWeights(matrix, weights, user_ids=data.user_ids, item_ids=data.item_ids)
 
-    def _nearest(self, together: Any, begin: int, n_users_of: FloatArray) -> Any:
-        """Similarities of the items from ``begin`` on to their neighbours, as a CSR matrix.
+    def _nearest(
+        self, together: Any, begin: int, n_users_of: FloatArray, number: int | None
+    ) -> Any:
+        """Similarities of items from ``begin`` on to their ``number`` nearest, as a CSR matrix.
 
         ``together`` is a CSR matrix of the numbers of common users, shape (n, n_items).
         """
@@ -151,11 +162,11 @@ class ItemKNN(Model[ItemWeights]):
         if not self.keep_self:
             square[row + begin == column] = 0.0
         keep = square > 0.0
-        if self.neighbours is not None:
+        if number is not None:
             for first, last in itertools.pairwise(starts):
-                if last - first > self.neighbours:
+                if last - first > number:
                     own = square[first:last]
-                    weakest = np.partition(own, -self.neighbours)[-self.neighbours]
+                    weakest = np.partition(own, -number)[-number]
                     keep[first:last] &= own >= weakest
         ends = np.concatenate([[0], np.cumsum(keep)])[starts]
         similarity = square[keep] ** (self.exponent / 2)  # KR20 eq. 27: the cosine to the power q

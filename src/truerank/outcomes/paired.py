@@ -305,6 +305,7 @@ class PairedCounts(PairedSaving):
                 self.n_items[here],
                 self.sample_size[here, at],
                 self.weight[here],
+                replacement=self.schemes[code].replacement,
             )
             parts.append(
                 RankCounts.from_outcomes(

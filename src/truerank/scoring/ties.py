@@ -89,8 +89,9 @@ def counts(
 ) -> RankCounts:
     """The ranks as counts; all arrays of shape (n_rows,), each row one independent ranking.
 
-    ``spread`` gives each of a row's tied ranks the same share of its weight, which is the mean over
-    all ways to break the ties. A middle between two ranks (``mid``) counts half for each. Of
+    ``spread`` gives each of a row's tied ranks its share of the weight, which is the mean over all
+    ways to break the ties: the same for all, or with replacement, where a tied item drawn twice is
+    one item, more at both ends. A middle between two ranks (``mid``) counts half for each. Of
     several tied targets of a user, the best stands before more of the tied others.
     """
     policy = check(policy)
@@ -114,7 +115,9 @@ def counts(
         )
     first, extra = shared_ranks(above, tied, policy, keys)
     if policy in ("spread", "mid"):
-        pool, size, rank, share = spread(first - 1, extra, n_items, sample_size, weight)
+        pool, size, rank, share = spread(
+            first - 1, extra, n_items, sample_size, weight, replacement=scheme.replacement
+        )
         return make(n_items=pool, sample_size=size, sampled_rank=rank, weight=share)
     return make(n_items=n_items, sample_size=sample_size, sampled_rank=first, weight=weight)
 

@@ -9,7 +9,12 @@ import truerank as tr
 from truerank import InputError, estimators, metrics
 from truerank.designs import LJ24, Exact, Fixed
 from truerank.inference.intervals import misfit
-from truerank.inference.planning.efficiency import sampling_efficiency
+from truerank.inference.planning.efficiency import (
+    Stage,
+    elbow,
+    sampling_efficiency,
+    sampling_effort,
+)
 from truerank.inference.planning.like import power_law, read
 from truerank.inference.planning.planned import Plan
 from truerank.inference.planning.simulate import (
@@ -205,7 +210,41 @@ def test_the_efficiency_curve_is_that_of_eq_44():
         left, before = left - m, size
 
 
+def test_expected_and_empirical_efficiency_are_one_curve():
+    """C_j of the law beside C_j of drawn samples, C_0 with it: n_0 counts the target in both."""
+    n_items, n_users = 2000, 200_000
+    law = power_law(n_items, 0.4, METRIC)
+    rng = np.random.default_rng(1)
+    rank = global_ranks(law, n_users, rng)
+    design = LJ24(start=100, stop=n_items)
+    counts = simulated_counts(rank, np.full(n_users, n_items), design, rng)
+    efforts = sampling_effort(counts)
+    stages = sampling_efficiency(law)
+    assert len(efforts) == len(stages) + 1
+    for stage, effort in zip(stages, efforts[:-1], strict=True):
+        # Four standard errors of m_j; at the first, less than the one in a hundred at stake.
+        near = 4 / np.sqrt(effort.ended * n_users)
+        assert effort.cost == pytest.approx(stage.cost, rel=near)
+
+
+def test_elbow_by_hand():
+    """Sizes 1, 2, 4, 8; costs 0, 1, 2, 14: below the chord by 0, 1/14, 4/14, 0."""
+
+    def curve(*costs):
+        return [Stage(2**i, 2**i / 16, 1.0, float(cost)) for i, cost in enumerate(costs)]
+
+    assert elbow(curve(0, 1, 2, 14)).sample_size == 4
+    assert elbow(curve(0, 0, 6, 14)).sample_size == 2
+    assert elbow(curve(0, 1, 2, 14, np.inf)).sample_size == 4
+    assert elbow(curve(0, 1, 3, 7)) is None  # a straight line
+    assert elbow(curve(0, 5, 9, 10)) is None  # bends the other way
+    assert elbow(curve(3, 2, 1)) is None
+    assert elbow(curve(1, 2)) is None
+
+
 def test_the_rule_of_lj24_is_told(plan):
+    bend = elbow(plan.efficiency)
+    assert plan.rule().endswith(f"bends most at {bend.sample_size:,} ({100 * bend.share:.0f} %).")
     assert "10 to 15 % of the items, 300 to 450" in plan.rule()
     assert plan.efficiency == sampling_efficiency(power_law(N_ITEMS, 0.3, METRIC))
 

@@ -7,7 +7,7 @@ from typing import Any
 from truerank.models import ALS, EASE, ItemKNN, Model
 from truerank_papers.experiments.ranks import GlobalRanks
 from truerank_papers.experiments.run import Run
-from truerank_papers.models import MultiVAE, NeuMF
+from truerank_papers.models import NGCF, LightGCN, MultiVAE, NeuMF
 
 MODELS: dict[str, Model[Any]] = {
     "EASE": EASE(),
@@ -16,10 +16,33 @@ MODELS: dict[str, Model[Any]] = {
     "itemKNN": ItemKNN.jl21(),
     "ALS": ALS(),
 }
+# NGCF is the sixth model of LJ20; LightGCN, its light sibling, is in no paper here.
+GRAPH: dict[str, Model[Any]] = {"NGCF": NGCF(), "LightGCN": LightGCN()}
+# With fewer interactions, smaller steps: as many of them or more.
+SPARSE = {"NGCF": NGCF(batch_size=8192), "LightGCN": LightGCN(batch_size=8192)}
 # An epoch takes seconds on ml-1m and half a minute on catalogues of 10,000 items and more: there,
 # fewer epochs of as many steps in all.
 SHORTENED = MultiVAE(epochs=10, batch_size=100)
 LARGE = {**MODELS, "MultiVAE": SHORTENED}
+
+
+def model_of(name: str, dataset: str) -> Model[Any]:
+    """Choose the settings of a model for a dataset.
+
+    Parameters
+    ----------
+    name
+        Name of the model.
+    dataset
+        Name of the dataset.
+
+    Returns
+    -------
+    Model
+        Its hyper-parameters.
+    """
+    known = {**MODELS, **GRAPH} if dataset == "ml-1m" else {**LARGE, **SPARSE}
+    return known[name]
 
 
 def exact_ranks(
@@ -34,7 +57,7 @@ def exact_ranks(
     dataset
         Name of the dataset.
     *names
-        Names of models; all of them unless stated.
+        Names of models; those of JL21 and LJ24 unless stated.
     leave_out
         Whether training items are left out of the ranking.
 
@@ -43,6 +66,5 @@ def exact_ranks(
     dict
         Exact ranks by the name of the model, of those models that can be fitted here.
     """
-    known = MODELS if dataset == "ml-1m" else LARGE
-    models = {name: known[name] for name in names or known}
+    models = {name: model_of(name, dataset) for name in names or MODELS}
     return run.ranks(dataset, models, leave_out=leave_out)

@@ -91,6 +91,31 @@ def write(run: Run, result: Result, out: Path) -> list[str]:
     return left_out
 
 
+def files(experiment: Experiment, result: Result, out: Path) -> list[Path]:
+    """List the files of a result that are there.
+
+    Parameters
+    ----------
+    experiment
+        The experiment.
+    result
+        What it gave.
+    out
+        Folder for the results.
+
+    Returns
+    -------
+    list of Path
+        Its tables and figures, its JSON, and the pages of its paper.
+    """
+    folder = out / experiment.paper
+    found = [folder / f"{t.name}.{kind}" for t in result.tables for kind in ("md", "csv")]
+    found += [folder / f"{figure.name}.png" for figure in result.figures]
+    found += [folder / f"{experiment.name}.json"]
+    found += [out / f"{experiment.paper}.{kind}" for kind in ("md", "html")]
+    return [path for path in found if path.exists()]
+
+
 def _entries(out: Path, paper: Paper) -> Iterator[Entry]:
     for experiment in experiments(paper.key):
         path = out / paper.key / f"{experiment.name}.json"
@@ -158,6 +183,7 @@ def table_csv(table: Table) -> str:
             cell.in_sds,
         )
         shown = ["" if number is None else f"{number:.6g}" for number in numbers]
+        shown[2] = cell.bound + shown[2]
         writer.writerow([*cell.key, *shown, cell.note])
     return text.getvalue()
 
@@ -181,7 +207,7 @@ def table_markdown(table: Table) -> str:
     head += ["in printed sd"] * sds + ["note"] * notes
     rows = [head, [*("---" for _ in table.keys), *("---:" for _ in head[len(table.keys) :])]]
     for cell in table.cells:
-        row = [*cell.key, *_shown(cell, table.digits)]
+        row = [*cell.key, *shown(cell, table.digits)]
         if sds:
             row.append(_DASH if cell.in_sds is None else f"{round(cell.in_sds, 1) + 0.0:+.1f}")
         rows.append(row + [cell.note] * notes)
@@ -208,14 +234,35 @@ def _wide_markdown(table: Table) -> str:
     return "\n".join([*lines, "", about, *dict.fromkeys(f"{note}." for note in notes)])
 
 
-def _shown(cell: Cell, digits: int) -> list[str]:
-    """Ours, published, difference."""
-    difference = cell.difference
+def shown(cell: Cell, digits: int) -> list[str]:
+    """Write ours, published, and their difference or whether a printed bound holds.
+
+    Parameters
+    ----------
+    cell
+        The numbers.
+    digits
+        Digits after the point.
+
+    Returns
+    -------
+    list of str
+        Three texts; a dash for what is not there.
+    """
     return [
         _number(cell.ours, cell.ours_sd, digits),
-        _number(cell.published, cell.published_sd, digits),
-        _DASH if difference is None else f"{round(difference, digits) + 0.0:+.{digits}f}",
+        f"{cell.bound} " * bool(cell.bound) + _number(cell.published, cell.published_sd, digits),
+        _comparison(cell, digits),
     ]
+
+
+def _comparison(cell: Cell, digits: int) -> str:
+    """The difference, or whether a printed bound holds."""
+    if cell.holds is not None:
+        return "holds" if cell.holds else "does not hold"
+    if cell.difference is None:
+        return _DASH
+    return f"{round(cell.difference, digits) + 0.0:+.{digits}f}"
 
 
 def _number(value: float | None, sd: float | None, digits: int) -> str:
@@ -347,8 +394,8 @@ def _wide(table: Table) -> dict[str, Any]:
     for cell in table.cells:
         rows.setdefault(cell.key[:-1], {})[cell.key[-1]] = {
             # What is ours or theirs alone needs no more dashes to say so.
-            "shown": _shown(cell, table.digits)[
-                : 1 + (cell.published is not None) + (cell.difference is not None)
+            "shown": shown(cell, table.digits)[
+                : 1 + (cell.published is not None) + (_comparison(cell, 0) != _DASH)
             ],
             "in_sds": cell.in_sds,
             "far": cell.in_sds is not None and abs(cell.in_sds) > 2,

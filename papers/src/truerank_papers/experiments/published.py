@@ -1,7 +1,8 @@
 """The papers' printed numbers, kept as CSV files in ``published/PAPER/NAME.csv``.
 
 The first lines, behind ``#``, are ``source:`` and ``unit:``; then key columns, ``value``, ``sd``
-and ``note``. An empty value with the note ``lost`` is one that our text of the paper has not got.
+and ``note``. An empty value with the note ``lost`` is one that our text of the paper has not got; a
+value such as ``<300`` is a bound that the paper gives.
 """
 
 from __future__ import annotations
@@ -29,11 +30,14 @@ class Number:
         Its standard deviation over repeats, if there is one.
     note
         What is to be said about it.
+    bound
+        ``"<"`` or ``">"`` if the paper says less or more than the number; else empty.
     """
 
     value: float | None
     sd: float | None = None
     note: str = ""
+    bound: str = ""
 
 
 Numbers = dict[tuple[str, ...], Number]
@@ -131,8 +135,11 @@ def parse(text: str, name: str) -> Published:
         key = tuple(row[column] for column in keys)
         if key in numbers:
             raise InputError(f"{name} has two rows of {key}")
-        value, sd = (float(row[column]) if row[column] else None for column in ("value", "sd"))
+        bound = row["value"][:1] if row["value"][:1] in ("<", ">") else ""
+        value, sd = (
+            float(text) if text else None for text in (row["value"][len(bound) :], row["sd"])
+        )
         if value is None and not row["note"]:
             raise InputError(f"{name} has no value for {key}, and no note that says why")
-        numbers[key] = Number(value, sd, row["note"])
+        numbers[key] = Number(value, sd, row["note"], bound)
     return Published(head["source"], head["unit"], keys, numbers)

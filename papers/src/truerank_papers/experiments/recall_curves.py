@@ -10,6 +10,7 @@ import numpy as np
 from truerank import mapping
 from truerank._types import FloatArray
 from truerank.designs import Fixed
+from truerank.outcomes.schemes import Scheme, log_probability
 from truerank_papers.experiments import words
 from truerank_papers.experiments.ranks import GlobalRanks
 from truerank_papers.experiments.run import Run
@@ -92,6 +93,58 @@ def mapped(name: str, *, n_items: int, sample_size: int) -> FloatArray:
     """
     f = mapping.get(name)
     return f(np.arange(1, sample_size + 1), n_items=n_items, sample_size=sample_size)
+
+
+def expected_recall(ranks: GlobalRanks, sample_size: int) -> FloatArray:
+    """Compute sampled recall in expectation over draws with replacement (LJ20 eq. 4).
+
+    Parameters
+    ----------
+    ranks
+        Exact ranks of a model, all among the same number of items.
+    sample_size
+        Size n of the sample, the target included.
+
+    Returns
+    -------
+    ndarray
+        Expected sampled recall@1 to recall@n, shape (n,).
+    """
+    share = ranks.pmf()
+    log_p = log_probability(
+        Scheme(True),
+        np.arange(1, share.size + 1),
+        n_items=share.size,
+        sample_size=sample_size,
+        sampled_rank=np.arange(1, sample_size + 1),
+    )
+    return np.asarray(np.cumsum(np.exp(log_p) @ share))
+
+
+def best_cuts(ranks: GlobalRanks, sample_size: int) -> Any:
+    """Find the best f(k) for one model: the K whose recall is nearest to the expected sampled one.
+
+    LJ20 section 3 asks for an f that makes |E[sampled recall@k] - recall@f(k)| small. No f does
+    better than this for one curve, and none that serves several models does as well.
+
+    Parameters
+    ----------
+    ranks
+        Exact ranks of a model, all among the same number of items.
+    sample_size
+        Size n of the sample, the target included.
+
+    Returns
+    -------
+    ndarray of int
+        f(1) to f(n), shape (n,).
+    """
+    exact = np.cumsum(ranks.pmf())
+    wanted = expected_recall(ranks, sample_size)
+    after = np.minimum(np.searchsorted(exact, wanted), exact.size - 1)
+    before = np.maximum(after - 1, 0)
+    nearer = np.abs(exact[before] - wanted) <= np.abs(exact[after] - wanted)
+    return np.where(nearer, before, after) + 1
 
 
 def spread(first: int, last: int) -> Any:

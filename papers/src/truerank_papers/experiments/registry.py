@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from truerank_papers.experiments.results import Result
     from truerank_papers.experiments.run import Run
 
+_LAST = 10**6  # of tables: those that have no number
+
 Function = Callable[["Run"], "Result"]
 
 
@@ -76,13 +78,15 @@ class Experiment:
     @property
     def label(self) -> str:
         """The name as it is printed, such as ``Table 3``."""
+        if self.name == "otherdata":
+            return "Other data"
         return re.sub(r"^([a-z]+)(\d)", r"\1 \2", self.name).capitalize()
 
     @property
     def _order(self) -> tuple[str, bool, int, str]:
         number = re.search(r"\d+", self.name)
         figure = self.name.startswith("figure")
-        return self.paper, figure, int(number.group()) if number else 0, self.name
+        return self.paper, figure, int(number.group()) if number else _LAST, self.name
 
 
 REGISTRY: dict[tuple[str, str], Experiment] = {}

@@ -52,6 +52,7 @@ def reproduce(
     repeats: int | None = None,
     seed: int = 0,
     progress: Progress = None,
+    fit: bool = True,
 ) -> Iterator[Outcome]:
     """Regenerate one table or figure, those of a paper, or all, and write them.
 
@@ -73,6 +74,9 @@ def reproduce(
         Seed of all random draws.
     progress
         As for `truerank.models.Model.fit`.
+    fit
+        Whether models that were not fitted yet are fitted; else they are left out of the tables,
+        which say so.
 
     Yields
     ------
@@ -90,7 +94,7 @@ def reproduce(
     _checks.integer(seed, "seed", low=0, high=2**63 - 1)
     if data is not None and not data.is_dir():
         raise InputError(f"--data is {data}; it must be a folder with a folder for each dataset")
-    settings = Settings(data, cache or out / ".cache", repeats, seed, progress)
+    settings = Settings(data, cache or out / ".cache", repeats, seed, progress, fit)
     for experiment in experiments(None if paper.lower() == "all" else paper, name):
         missing = settings.missing(experiment)
         if missing and name is not None:

@@ -25,6 +25,8 @@ class Cell:
         The printed ones.
     note
         What is to be said about it.
+    bound
+        ``"<"`` or ``">"`` if the printed number is a bound; else empty.
     """
 
     key: tuple[str, ...]
@@ -33,13 +35,21 @@ class Cell:
     published: float | None = None
     published_sd: float | None = None
     note: str = ""
+    bound: str = ""
 
     @property
     def difference(self) -> float | None:
-        """Ours minus published; None if there is only one."""
-        if self.ours is None or self.published is None:
+        """Ours minus published; None if there is only one, or a bound."""
+        if self.ours is None or self.published is None or self.bound:
             return None
         return self.ours - self.published
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether ours keeps the printed bound; None if there is none."""
+        if self.ours is None or self.published is None or not self.bound:
+            return None
+        return self.ours < self.published if self.bound == "<" else self.ours > self.published
 
     @property
     def in_sds(self) -> float | None:
@@ -124,6 +134,7 @@ class Table:
                     printed.value if printed else None,
                     printed.sd if printed else None,
                     (printed.note if printed else "") or (number.note if number else ""),
+                    printed.bound if printed else "",
                 )
             )
         return cls(

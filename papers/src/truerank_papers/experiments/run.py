@@ -19,6 +19,8 @@ from truerank.designs import Design
 from truerank.errors import InputError, MissingExtraError
 from truerank.metrics import MetricLike
 from truerank.models import Model, fit_cached
+from truerank.models._base import read
+from truerank.models.cache import content_hash
 from truerank.outcomes.counts import RankCounts
 from truerank.scoring import task
 from truerank.scoring.exact import count
@@ -28,6 +30,7 @@ from truerank_papers.experiments.published import Published, published
 from truerank_papers.experiments.ranks import GlobalRanks
 from truerank_papers.experiments.registry import Experiment
 from truerank_papers.experiments.settings import Settings
+from truerank_papers.models import checkpoints
 
 
 @dataclass(frozen=True)
@@ -138,15 +141,18 @@ class Run:
             Exact ranks by the name of the model. Models whose library is missing are left out,
             and the record says so.
         """
-        split = self.split(dataset)
+        self.split(dataset)
         content = self.record["data"][dataset]
         found = {}
         for name, model in models.items():
             key = [content, type(model).__name__, repr(model), leave_out, self.seed]
             digest = parts.digest(key, type(model).fit, type(model)._fit)
             place = self.settings.cache / "ranks" / f"{name}-{digest}.npz"
+            if not (self.settings.fit or place.exists() or self._is_fitted(dataset, model)):
+                self._note("left out", f"{name} on {dataset}", "it was not fitted (--no-fit)")
+                continue
             try:
-                arrays = parts.kept_arrays(place, partial(self._rank, split, model, leave_out))
+                arrays = parts.kept_arrays(place, partial(self._rank, dataset, model, leave_out))
             except MissingExtraError as error:
                 self._note("left out", name, str(error))
                 continue
@@ -154,16 +160,43 @@ class Run:
             found[name] = GlobalRanks(arrays["above"], arrays["tied"], arrays["n_items"])
         return found
 
-    def _rank(self, split: data.Split, model: Model[Any], leave_out: bool) -> dict[str, Any]:
-        scorer = fit_cached(
-            model,
-            split.train,
-            folder=self.settings.cache / "models",
-            user_ids=split.user_ids,
-            item_ids=split.item_ids,
-            seed=self.seed,
-            progress=self.settings.progress,
-        )
+    def fitted(self, dataset: str, model: Model[Any]) -> Any:
+        """Fit a model; one that was fitted before is read, and a training that was stopped goes on.
+
+        Parameters
+        ----------
+        dataset
+            Name of the dataset.
+        model
+            The hyper-parameters.
+
+        Returns
+        -------
+        Scorer
+            The fitted model.
+        """
+        split = self.split(dataset)
+        with checkpoints(self.settings.cache / "training"):
+            return fit_cached(
+                model,
+                split.train,
+                folder=self.settings.cache / "models",
+                user_ids=split.user_ids,
+                item_ids=split.item_ids,
+                seed=self.seed,
+                progress=self.settings.progress,
+            )
+
+    def _is_fitted(self, dataset: str, model: Model[Any]) -> bool:
+        """Whether a model was fitted to a dataset before, and kept."""
+        split = self.split(dataset)
+        data = read(split.train, user_ids=split.user_ids, item_ids=split.item_ids)
+        name = f"{type(model).__name__}-{content_hash(model, data, self.seed)}.pickle"
+        return (self.settings.cache / "models" / name).exists()
+
+    def _rank(self, dataset: str, model: Model[Any], leave_out: bool) -> dict[str, Any]:
+        split = self.split(dataset)
+        scorer = self.fitted(dataset, model)
         plan = task.prepare(scorer, split.test, train=split.train if leave_out else None)
         above, tied = count(scorer, plan, progress=self.settings.progress)
         return {"above": above, "tied": tied, "n_items": plan.n_items}

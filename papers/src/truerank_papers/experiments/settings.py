@@ -26,6 +26,8 @@ class Settings:
         Seed of all random draws.
     progress
         As for `truerank.models.Model.fit`.
+    fit
+        Whether models that were not fitted yet are fitted; else they are left out.
     """
 
     data: Path | None
@@ -33,6 +35,7 @@ class Settings:
     repeats: int | None = None
     seed: int = 0
     progress: Progress = None
+    fit: bool = True
 
     def has(self, dataset: str) -> bool:
         """Tell whether a dataset is at hand.

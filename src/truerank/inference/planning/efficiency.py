@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,6 +75,44 @@ def sampling_efficiency(
     return tuple(stages)
 
 
+def elbow(stages: Sequence[Stage]) -> Stage | None:
+    """The size at which the curve C_j bends most, where LJ24 (section 6.3) would end samples.
+
+    The paper reads it off a figure. Here it is the size that lies furthest below the straight line
+    from the first point of the curve to the last, both axes scaled to 1; it depends on where the
+    curve ends.
+
+    Parameters
+    ----------
+    stages : sequence of Stage
+        The curve, as of `sampling_efficiency`. Stages of infinite cost are left out.
+
+    Returns
+    -------
+    Stage or None
+        None where the curve does not bend upwards, or has fewer than three points.
+
+    Examples
+    --------
+    >>> from truerank.inference.planning.efficiency import Stage, elbow
+    >>> costs = {100: 10.0, 200: 20.0, 400: 45.0, 800: 400.0}
+    >>> elbow([Stage(size, size / 1000, 1.0, cost) for size, cost in costs.items()]).sample_size
+    400
+    """
+    points = [stage for stage in stages if np.isfinite(stage.cost)]
+    if len(points) < 3:
+        return None
+    size, cost = (
+        np.array([getattr(stage, name) for stage in points], dtype=np.float64)
+        for name in ("sample_size", "cost")
+    )
+    if size[-1] <= size[0] or cost[-1] <= cost[0]:
+        return None
+    below = (size - size[0]) / (size[-1] - size[0]) - (cost - cost[0]) / (cost[-1] - cost[0])
+    at = int(below.argmax())
+    return points[at] if below[at] > 1e-9 else None
+
+
 @dataclass(frozen=True)
 class Effort:
     """What one size of an adaptive sample took of those who were evaluated.
@@ -87,8 +126,8 @@ class Effort:
     pairs : float
         Negatives drawn at this size, in the mean over all users.
     cost : float or None
-        LJ24's C_j as it was: negatives drawn at this size for each user who ended there; infinite
-        where nobody did, None at the last, where everyone ends.
+        LJ24's C_j as it was: items sampled at this size (the target counts, at the first) for each
+        user who ended there; infinite where nobody did, None at the last, where everyone ends.
     """
 
     sample_size: int
@@ -125,7 +164,9 @@ def sampling_effort(counts: RankCounts) -> tuple[Effort, ...]:
         reached, ended = float(share[here].sum()), float(share[ends].sum())
         drawn = np.minimum(counts.sample_size[here], size) - before
         pairs = float(share[here] @ drawn)
-        cost = pairs / ended if ended > 0 else np.inf
+        # LJ24 eq. 44: C_0 = M n_0 / m_0, and n_0 counts the target.
+        items = pairs + reached * (stage == 0)
+        cost = items / ended if ended > 0 else np.inf
         last = stage == ladder.size - 1
         found.append(Effort(size, reached, ended, pairs, None if last else cost))
         before = size

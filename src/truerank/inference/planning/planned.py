@@ -9,7 +9,7 @@ from typing import Any
 from truerank._types import Scope
 from truerank.designs import Design
 from truerank.inference.intervals.interval import t_quantile
-from truerank.inference.planning.efficiency import SHARES, Stage
+from truerank.inference.planning.efficiency import SHARES, Stage, elbow
 from truerank.inference.result import Result, plain
 from truerank.inference.verdicts import percent
 
@@ -247,10 +247,14 @@ class Plan(Result, Sequence[Planned]):
         near = [stage for stage in self.efficiency if stage.sample_size <= high]
         if not near:
             return f"{text}."
-        return (
-            f"{text}: by a size of {near[-1].sample_size:,} it takes {near[-1].cost:,.0f} items "
+        text += (
+            f": by a size of {near[-1].sample_size:,} it takes {near[-1].cost:,.0f} items "
             f"to bring one more user to an end, {near[0].cost:,.0f} at the first."
         )
+        bend = elbow(self.efficiency)
+        if bend is None:
+            return text
+        return f"{text} Its curve bends most at {bend.sample_size:,} ({100 * bend.share:.0f} %)."
 
     def _headline(self) -> str:
         return f"{self.headline()}; ranks by {self.source}"

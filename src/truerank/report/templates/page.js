@@ -68,6 +68,16 @@
       layout: { xaxis: log("global rank", { dtick: 1 }), yaxis: { title: { text: "share of users at or above it" }, range: [0, 1.01] } },
       rows: table(["model", "rank", "share_of_users", "low", "high"], models.filter((m) => m.ranks).flatMap((model) => model.ranks.upto.map((upto, at) => [model.name, upto, ...ends(model.ranks.cdf, at)]))),
     }),
+    koren: (ink) => {
+      const share = (model) => model.ranks.upto.map((upto) => 100 * upto / model.ranks.upto.at(-1));
+      const known = models.filter((m) => m.ranks);
+      const chance = { x: [0, 100], y: [0, 1], name: "at random", mode: "lines", line: { color: ink.soft, width: 1, dash: "dot" }, hoverinfo: "skip" };
+      return {
+        data: [...visible().filter(([m]) => m.ranks).flatMap(([model, i]) => banded(ink, i, model.name, share(model), model.ranks.cdf, `best %{x:.2f} % of the items: ${BAND}`)), chance],
+        layout: { xaxis: { title: { text: "best items, percent" }, range: [0, 100] }, yaxis: { title: { text: "share of users whose target is among them" }, range: [0, 1.01] } },
+        rows: table(["model", "percent_of_items", "share_of_users", "low", "high"], known.flatMap((model) => share(model).map((part, at) => [model.name, part, ...ends(model.ranks.cdf, at)]))),
+      };
+    },
     mapped: (ink) => {
       const model = models.find((one) => one.name === $("mapped-model").value);
       const traces = model.mapped.map((one, j) => ({

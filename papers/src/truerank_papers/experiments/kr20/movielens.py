@@ -1,136 +1,33 @@
-"""Tables 3 and 4, figures 5 and 6: recommenders X, Y and Z on MovieLens 1M."""
+"""Table 4, figures 5 and 6: the order of X, Y and Z on MovieLens 1M."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from truerank import metrics as metrics_module
 from truerank._types import FloatArray
-from truerank.designs import Fixed
-from truerank.models import IALS, ItemKNN
 from truerank_papers.experiments import words
+from truerank_papers.experiments.kr20 import _protocols as protocols
+from truerank_papers.experiments.kr20._protocols import BY_USER, INFERRED, TODAY
+from truerank_papers.experiments.kr20._recommenders import (
+    DATA,
+    ESTIMATORS,
+    METRICS,
+    TOP,
+    exact_ranks,
+)
 from truerank_papers.experiments.published import Number, Numbers
 from truerank_papers.experiments.ranks import GlobalRanks
 from truerank_papers.experiments.registry import experiment
 from truerank_papers.experiments.results import Figure, Line, Panel, Result, Table
 from truerank_papers.experiments.run import Run
 
-DATA = "ml-1m"
-METRICS = ("recall@10", "ndcg@10", "ap", "auc")
-ESTIMATORS = (
-    "naive",
-    "rank-estimate",
-    "cls",
-    *(f"bv(gamma={gamma})" for gamma in ("1", "0.1", "0.01", "0.001")),
-)
-MODELS = {
-    # Where the paper stopped is not said; twenty iterations are near the end of the loss's fall.
-    "X": replace(IALS.kr20_x(), iterations=20, tolerance=None),
-    "Y": ItemKNN.kr20_y(),
-    "Z": ItemKNN.kr20_z(),
-}
 WORST = 1600  # targets of Z in the worst bucket, as the text says
-
-
-def _ranks(run: Run) -> dict[str, GlobalRanks]:
-    return run.ranks(DATA, MODELS, leave_out=True)
-
-
-def _values(run: Run, ranks: dict[str, GlobalRanks]) -> dict[str, FloatArray]:
-    """Estimates of the redrawn samples in percent, (repeats, n_estimators, n_metrics)."""
-    repeats = run.repeats()
-    return {
-        name: 100
-        * run.redrawn(
-            f"KR20 {name}",
-            one,
-            estimators=ESTIMATORS,
-            metrics=METRICS,
-            repeats=repeats,
-            design=Fixed(sample_size=101, replacement=True),
-        )
-        for name, one in ranks.items()
-    }
-
-
-@experiment("kr20", "table3", "Exact, sampled and corrected metrics of X, Y and Z", data=[DATA])
-def table3(run: Run) -> Result:
-    """Means and standard deviations of all corrections."""
-    wanted = metrics_module.parse(METRICS)
-    ranks = _ranks(run)
-    values = _values(run, ranks)
-    exact = {name: 100 * one.exact(wanted) for name, one in ranks.items()}
-    ours: Numbers = {}
-    for m, metric in enumerate(METRICS):
-        for name in ranks:
-            ours[metric, name, "exact"] = Number(float(exact[name][m]))
-            for e, estimator in enumerate(ESTIMATORS):
-                column = values[name][:, e, m]
-                ours[metric, name, estimator] = Number(float(column.mean()), float(column.std()))
-    table = Table.beside("table3", run.published(), ours)
-    by_row = run.ranks(DATA, {"Z by row": replace(ItemKNN.kr20_z(), by="row")}, leave_out=True)
-    literal = 100 * by_row["Z by row"].exact(wanted)
-    return Result((table, _bias(run, ours)), notes=tuple(_notes(table, ranks, literal)))
-
-
-def _bias(run: Run, ours: Numbers) -> Table:
-    """Corrected minus exact, for X: its exact metrics are not those of the paper's X."""
-    theirs = run.published()
-    printed: Numbers = {}
-    mine: Numbers = {}
-    for key, number in theirs.numbers.items():
-        metric, name, estimator = key
-        if name == "X" and estimator != "exact":
-            for numbers, into in ((theirs.numbers, printed), (ours, mine)):
-                here, exact = numbers[key], numbers[metric, name, "exact"]
-                assert here.value is not None
-                assert exact.value is not None
-                into[metric, estimator] = Number(here.value - exact.value, number.sd)
-    keys = ("metric", "estimator")
-    source = "KR20 table 3, X: each column minus the exact one."
-    return Table.beside(
-        "table3-bias-of-x", replace(theirs, keys=keys, numbers=printed, source=source), mine
-    )
-
-
-def _notes(table: Table, ranks: dict[str, GlobalRanks], literal: FloatArray) -> Iterator[str]:
-    """What differs from the paper; ``literal`` are the metrics of Z as eq. 28 reads."""
-    yield (
-        f"The split is reconstructed: the paper's {ranks['Y'].n_users:,} held-out items, where for "
-        "21 users the one held out is one of a few candidates."
-    )
-    off = {
-        name: max(abs(table[metric, name, "exact"].difference or 0.0) for metric in METRICS)
-        for name in ranks
-    }
-    printed = [table[metric, "Z", "exact"].published for metric in METRICS]
-    yield (
-        "Exact metrics lie within "
-        f"{words.listed([f'{gap:.2f} ({name})' for name, gap in off.items()])} of the printed "
-        "ones, in percentage points. X is another fit of the same model: neither seed nor number "
-        "of iterations is printed. So its columns are compared by their bias, corrected minus "
-        "exact, in the second table."
-    )
-    yield (
-        "Z has ten neighbours taken by column and without the item itself. By row, as eq. 28 "
-        f"reads, its {words.listed(METRICS)} would be "
-        f"{words.listed([f'{value:.2f}' for value in literal])}, where "
-        f"{words.listed(printed)} are printed. {int((ranks['Z'].tied > 0).sum()):,} of its targets "
-        "tie with other items: the exact column here is the mean over all ways to break ties (the "
-        "paper's one way), and each repeat breaks them at random, which is where the paper's large "
-        "deviations of Z's `auc` come from, too."
-    )
-    gap = table["auc", "Y", "rank-estimate"].difference or 0.0
-    yield (
-        "The paper's `auc` by `rank-estimate` is that of dividing by m + 1 instead of m, "
-        f"{-gap:+.2f} for Y; eq. 20, used here, divides by m."
-    )
-    ours_alone = {cell.key[2] for cell in table.cells if cell.published is None}
-    yield f"The paper has no column for {words.code(sorted(ours_alone))}; table 4 counts it."
+SHOWN = (INFERRED, BY_USER, TODAY)
 
 
 @experiment(
@@ -139,38 +36,82 @@ def _notes(table: Table, ranks: dict[str, GlobalRanks], literal: FloatArray) -> 
 def table4(run: Run) -> Result:
     """Of the repeats of table 3."""
     wanted = metrics_module.parse(METRICS)
-    ranks = _ranks(run)
-    values = _values(run, ranks)
+    ranks = exact_ranks(run)
+    repeats = run.repeats()
     ours: Numbers = {}
-    for a, b in itertools.combinations(ranks, 2):
-        right = np.sign(ranks[b].exact(wanted) - ranks[a].exact(wanted))
-        share = 100 * (np.sign(values[b] - values[a]) == right).mean(axis=0)
-        for m, metric in enumerate(METRICS):
-            for e, estimator in enumerate(ESTIMATORS):
-                ours[f"{a} vs {b}", metric, estimator] = Number(float(share[e, m]))
-    table = Table.beside("table4", run.published(), ours, digits=0)
-    notes = (_pattern(table), _closeness(run, ranks), _lost(table))
+    theirs: Numbers = {}
+    printed = run.published()
+    for protocol in SHOWN:
+        values = {
+            name: protocols.values(run, name, one, protocol, repeats=repeats)
+            for name, one in ranks.items()
+        }
+        for a, b in itertools.combinations(ranks, 2):
+            right = np.sign(ranks[b].exact(wanted) - ranks[a].exact(wanted))
+            share = 100 * (np.sign(values[b] - values[a]) == right).mean(axis=0)
+            for m, metric in enumerate(METRICS):
+                for e, estimator in enumerate(protocol.estimators):
+                    key = (f"{a} vs {b}", metric, protocol.name, estimator)
+                    ours[key] = Number(float(share[e, m]))
+                    if protocol is not TODAY:
+                        theirs[key] = printed.numbers[f"{a} vs {b}", metric, estimator]
+    keys = ("pair", "metric", "protocol", "estimator")
+    ours = {key: ours[key] for key in sorted(ours, key=lambda key: _place(key, list(ours)))}
+    printed = replace(
+        printed, keys=keys, numbers={key: theirs[key] for key in ours if key in theirs}
+    )
+    table = Table.beside("table4", printed, ours, digits=0)
+    notes = (
+        "Rows *inferred*, *by user* and *today* are the protocols of table 3, and the draws are "
+        "those of table 3.",
+        _pattern(table),
+        _today(table),
+        _closeness(run, ranks),
+        _lost(table),
+    )
     return Result((table,), notes=notes)
+
+
+def _place(key: tuple[str, ...], keys: Sequence[tuple[str, ...]]) -> tuple[int, ...]:
+    """Pair and metric before the protocol, each in the order of its first appearance."""
+    return tuple(list(dict.fromkeys(k[i] for k in keys)).index(key[i]) for i in range(len(key)))
 
 
 def _pattern(table: Table) -> str:
     """How often pairs stand in order, uncorrected and corrected, ours and printed."""
 
     def shares(pair: str, estimators: Sequence[str], metrics: Sequence[str]) -> str:
-        cells = [table[pair, metric, name] for metric in metrics for name in estimators]
+        cells = [
+            table[pair, metric, INFERRED.name, name] for metric in metrics for name in estimators
+        ]
         ours = [cell.ours for cell in cells if cell.ours is not None]
         printed = [cell.published for cell in cells if cell.published is not None]
         return words.with_printed(words.between(ours, 0), words.between(printed, 0))
 
-    top = METRICS[:3]
     small = [name for name in ESTIMATORS if name in ("bv(gamma=0.1)", "bv(gamma=0.01)")]
     return (
-        f"By {words.code(top)}, uncorrected samples put X and Y in the right order in "
-        f"{shares('X vs Y', ['naive'], top)} percent of repeats, and X and Z in "
-        f"{shares('X vs Z', ['naive'], top)}; corrections put X and Z in the right order in "
-        f"{shares('X vs Z', ESTIMATORS[1:], top)}, and {words.code(small)} X and Y in "
-        f"{shares('X vs Y', small, top)}. By `auc` every pair stands right in "
-        f"{shares('X vs Y', ESTIMATORS, ['auc'])} percent."
+        f"By {words.code(TOP)}, uncorrected samples put X and Y in the right order in "
+        f"{shares('X vs Y', ['naive'], TOP)} percent of repeats, and X and Z in "
+        f"{shares('X vs Z', ['naive'], TOP)}; corrections put X and Z in the right order in "
+        f"{shares('X vs Z', ESTIMATORS[1:], TOP)}, and {words.code(small)} X and Y in "
+        f"{shares('X vs Y', small, TOP)}. By `auc` every pair stands right in "
+        f"{shares('X vs Y', ESTIMATORS, ['auc'])} percent. (Rows *inferred*.)"
+    )
+
+
+def _today(table: Table) -> str:
+    """How often the default estimator finds the order, beside the best of the paper's."""
+    parts = []
+    for pair in dict.fromkeys(cell.key[0] for cell in table.cells):
+        rows = [cell for cell in table.cells if cell.key[:2] == (pair, "recall@10")]
+        smooth = next(cell.ours for cell in rows if cell.key[2] == TODAY.name)
+        best = max(
+            (c for c in rows if c.key[2] == INFERRED.name), key=lambda cell: cell.ours or 0.0
+        )
+        parts.append(f"{smooth:.0f} percent for {pair} (`{best.key[3]}`: {best.ours:.0f})")
+    return (
+        "By recall@10, `smooth` finds the right order in "
+        f"{words.listed(parts)}, the best of the paper's corrections in brackets."
     )
 
 
@@ -198,7 +139,7 @@ def _lost(table: Table) -> str:
 @experiment("kr20", "figure5", "Where X, Y and Z rank the held-out items", data=[DATA])
 def figure5(run: Run) -> Result:
     """Histograms of the exact ranks, whole and of the top 100, and the counts in the text."""
-    ranks = _ranks(run)
+    ranks = exact_ranks(run)
     largest = max(int(one.n_items.max()) for one in ranks.values())
     panels = []
     for title, edges in (
@@ -235,57 +176,65 @@ def figure5(run: Run) -> Result:
 @experiment("kr20", "figure6", "Recall@10 of X, Y and Z by sample size", data=[DATA])
 def figure6(run: Run) -> Result:
     """Means over redraws of the naive and the corrected metric as the sample grows."""
-    ranks = _ranks(run)
+    ranks = exact_ranks(run)
     repeats = run.repeats(20)
     sizes = (10, 20, 40, 60, 100, 200, 400, 600, 1000, 1500)
-    estimators = ("naive", "bv(gamma=0.1)")
-    means = {
-        name: np.array(
-            [
-                run.redrawn(
-                    f"KR20 {name} m={m}",
-                    one,
-                    estimators=estimators,
-                    metrics=["recall@10"],
-                    repeats=repeats,
-                    design=Fixed(sample_size=m + 1, replacement=True),
-                    part=20,  # a correction for every pool is most of the work
-                )[:, :, 0].mean(axis=0)
-                for m in sizes
-            ]
-        )
-        for name, one in ranks.items()
+    corrected = ("bv(gamma=0.1)",)
+    curves = {
+        "naive": replace(BY_USER, estimators=("naive",)),
+        "bv(gamma=0.1), inferred": replace(INFERRED, estimators=corrected),
+        "bv(gamma=0.1), by user": replace(BY_USER, estimators=corrected),
+        "smooth, today": TODAY,
     }
-    recall = metrics_module.parse("recall@10")
     panels = []
-    for e, estimator in enumerate(estimators):
-        lines = [Line(name, sizes, (100 * found[:, e]).tolist()) for name, found in means.items()]
-        lines += [
-            Line(
-                f"{name} exact",
-                [sizes[0], sizes[-1]],
-                [100 * float(one.exact(recall)[0])] * 2,
-                "dashed",
+    ordered: dict[str, int | None] = {}
+    for title, protocol in curves.items():
+        means = {
+            name: np.array(
+                [
+                    protocols.values(
+                        run, name, one, protocol, repeats=repeats, m=m, metrics=["recall@10"]
+                    ).mean()
+                    for m in sizes
+                ]
             )
             for name, one in ranks.items()
-        ]
-        panels.append(
-            Panel(estimator, "sampled negatives m", "recall@10, percent", tuple(lines), True)
-        )
-    ordered = {
-        estimator: next(
-            (m for i, m in enumerate(sizes) if (means["Y"] > means["X"])[i:, e].all()), None
-        )
-        for e, estimator in enumerate(estimators)
-    }
+        }
+        right = means["Y"] > means["X"]
+        ordered[title] = next((m for i, m in enumerate(sizes) if right[i:].all()), None)
+        panels.append(_by_size(title, sizes, means, ranks))
+    said = {title: f"{m:,}" if m else f"more than {sizes[-1]:,}" for title, m in ordered.items()}
     return Result(
         figures=(Figure("figure6", tuple(panels)),),
         notes=(
-            "X and Y stand in the right order in the mean from m = "
-            f"{ordered['naive'] or 'more than 1500'} on without correction and from m = "
-            f"{ordered['bv(gamma=0.1)'] or 'more than 1500'} on with `bv(gamma=0.1)`, among the "
-            "sizes tried; the paper says more than 1000 and less than 60.",
+            "Draws and protocols are those of table 3. Sample sizes tried: "
+            f"{words.listed(sizes)}, {repeats} redraws each. X and Y stand in the right order in "
+            f"the mean from m = {said['naive']} on without correction and from m = "
+            f"{said['bv(gamma=0.1), inferred']} on with `bv(gamma=0.1)` by the inferred protocol "
+            f"({said['bv(gamma=0.1), by user']} by user); the paper says more than 1000 and less "
+            f"than 60. With `smooth`, from m = {said['smooth, today']} on.",
             _closeness(run, ranks),
         ),
         facts={"ordered from m": ordered},
     )
+
+
+def _by_size(
+    title: str,
+    sizes: Sequence[int],
+    means: dict[str, FloatArray],
+    ranks: dict[str, GlobalRanks],
+) -> Panel:
+    """A panel: the means of each recommender by sample size, and its exact recall@10."""
+    recall = metrics_module.parse("recall@10")
+    lines = [Line(name, sizes, mean.tolist()) for name, mean in means.items()]
+    lines += [
+        Line(
+            f"{name} exact",
+            [sizes[0], sizes[-1]],
+            [100 * float(one.exact(recall)[0])] * 2,
+            "dashed",
+        )
+        for name, one in ranks.items()
+    ]
+    return Panel(title, "sampled negatives m", "recall@10, percent", tuple(lines), True)

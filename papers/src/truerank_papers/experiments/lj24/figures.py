@@ -10,7 +10,7 @@ import numpy as np
 from truerank._types import FloatArray
 from truerank.designs import Fixed
 from truerank.estimators.support import RankDistribution, full
-from truerank.inference.planning.efficiency import sampling_efficiency
+from truerank.inference.planning.efficiency import elbow, sampling_efficiency
 from truerank_papers.datasets import NAMED
 from truerank_papers.experiments import words
 from truerank_papers.experiments.lj24._shared import (
@@ -305,6 +305,13 @@ def figure9(run: Run, dataset: str, ranks: Ranks) -> Drawn:
             f"to {costs[-1]:,.0f} at {shares[-1]:.0f}, about as the size to the power of "
             f"{words.between(powers, 1)} from one size to the next (1 is in proportion)."
         )
+        bend = elbow(stages)
+        if bend is not None:
+            notes.append(
+                "The curve lies furthest below the straight line between its ends at "
+                f"{100 * bend.share:.1f} percent ({bend.sample_size:,} items); the paper's default "
+                "is 10 to 15 percent."
+            )
     panel = Panel(dataset, "sample size, percent of the items", "items per user", tuple(lines))
     return Drawn((panel,) if lines else (), tuple(notes))
 
