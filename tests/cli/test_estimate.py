@@ -247,7 +247,7 @@ def test_json(run: Any, ranks: np.ndarray) -> None:
     }
     keys = [(row["metric"], row["estimator"]) for row in content["results"]]
     names = ["mle", "bv(gamma=0.1)"]
-    assert keys == [(metric, name) for metric in ("recall@1", "recall@5") for name in names]
+    assert keys == [(metric, name) for metric in ("hit_rate@1", "hit_rate@5") for name in names]
     for row in content["results"]:
         expected = tr.estimate(counts_of(ranks), row["metric"], estimator=row["estimator"])
         assert row["value"] == pytest.approx(expected[row["metric"]].value, rel=1e-12)
@@ -333,7 +333,7 @@ def test_metrics_in_one_option(run: Any, ranks: np.ndarray) -> None:
         return [row["metric"] for row in rows_of(out)]
 
     assert metrics("-m", "recall@1,5, ndcg@10,auc") == ["recall@1", "recall@5", "ndcg@10", "auc"]
-    assert metrics("-m", "mrr@5,20", "-m", "hr@3") == ["ap@5", "ap@20", "recall@3"]
+    assert metrics("-m", "mrr@5,20", "-m", "hr@3") == ["mrr@5", "mrr@20", "hit_rate@3"]
     assert metrics() == ["recall@10", "ndcg@10", "ap", "auc"]
 
 

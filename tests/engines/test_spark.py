@@ -271,7 +271,7 @@ def test_any_scorer_that_pickles(users):
 
 @pytest.mark.parametrize("ids", IDS)
 def test_ranks_repeated_draws_and_targets(frame, ids):
-    """Rows of a user in different partitions make one sample; several targets share its weight."""
+    """Rows of a user in different partitions make one sample; several targets one user."""
     rng = np.random.default_rng(4)
     columns = {
         "n_items": np.full(400, 500),
@@ -279,9 +279,15 @@ def test_ranks_repeated_draws_and_targets(frame, ids):
         "user_id": rng.choice(IDS[ids], 400),
         "item_id": rng.integers(0, 3, 400),
     }
-    for names, partitions in ((2, (1, 37)), (3, (3, 8)), (4, PARTITIONS)):
+    columns["score"] = -1.0 * columns["item_id"]
+    draws, targets = {"repeats": "draws"}, {"rank_among": "negatives"}
+    for names, partitions, said in (
+        (2, (1, 37), {}),
+        (3, (3, 8), draws),
+        (5, PARTITIONS, targets),
+    ):
         rows = pa.table({name: columns[name] for name in list(columns)[:names]})
-        options = {"sample_size": 20, "replacement": True}
+        options = {"sample_size": 20, "replacement": True, **said}
         expected = tr.RankCounts.from_table(rows, **options)
         for n_partitions in partitions:
             spread = frame(rows).repartition(n_partitions)

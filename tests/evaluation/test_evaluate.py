@@ -175,6 +175,8 @@ def test_small_budgets_have_no_pilot_or_pay_for_it(budget):
     assert 0.6 * budget < result.pairs_per_user <= budget
 
 
+# The best of a user's five ranks first for two thirds of the users: a spike, and it is said.
+@pytest.mark.filterwarnings("ignore:The fitted law cannot follow:truerank.errors.FitWarning")
 def test_a_budget_for_several_targets_is_weighed_per_target():
     """Five targets: what adaptive sampling is predicted to do is at a fifth of the budget each."""
     rng = np.random.default_rng(0)

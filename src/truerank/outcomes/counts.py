@@ -15,7 +15,8 @@ __all__ = ["MAX_REPLICATES", "RankCounts", "is_saved"]
 class RankCounts(Tabular, Saving):
     """The distinct outcomes of an evaluation and how many users had each.
 
-    An outcome is a (scheme, n_items, sample_size, sampled_rank). Build counts with
+    An outcome is a (scheme, n_items, sample_size, sampled_rank) and, where users have several
+    targets, the target's place among them and their number. Build counts with
     :meth:`from_ranks`, :meth:`from_table`, :meth:`from_exact_ranks` or :meth:`load`, and add them
     with ``+``. All arrays are of shape (n_outcomes,), sorted by outcome, and read-only.
 
@@ -34,8 +35,17 @@ class RankCounts(Tabular, Saving):
     replicate : ndarray of int
         0 for users whose negatives were drawn independently of all others. Users who shared
         negatives carry the number of their replicate group (1 to 100); groups are independent.
+    place : ndarray of int
+        Place of the target among those of its user, 1-based, the best first; 1 for one target.
+    n_targets : ndarray of int
+        Number of targets of the user.
+    offset : ndarray of int
+        Candidates known to be above the target that are neither targets nor in the pool.
+    block : ndarray of int
+        For users with several targets a block of users, 1 to 100: outcomes of one user are in one
+        block. 0 for users with one target.
     weight : ndarray of float
-        Number of users (or sum of their weights) with each outcome, above 0.
+        Number of targets (or sum of their users' weights) with each outcome, above 0.
     n_users : float
         What metrics are divided by: the number of users, or the sum of the given weights.
     squared_weight : float

@@ -91,7 +91,7 @@ def test_replacement_by_hand() -> None:
         found = tr.translate(
             {"hr@1": "0.4"}, "recall@2", n_items=4, sample_size=3, replacement=replacement
         )
-        assert found["hr@2"].low == pytest.approx(least, abs=LOOSE)
+        assert found["Recall@2"].low == pytest.approx(least, abs=LOOSE)
 
 
 def test_exact_ranks_leave_only_the_rounding() -> None:
@@ -391,9 +391,9 @@ def test_mapped_cut_offs() -> None:
         k = int(metric.partition("@")[2])
         assert cut == float(tr.mapping.get(name)(k, n_items=3706, sample_size=100))
     assert found.sentences == [
-        "Sampled recall@10 is about global recall@356 (bound) to recall@363 (beta 0.5); "
+        "Sampled hit_rate@10 is about global hit_rate@356 (bound) to hit_rate@363 (beta 0.5); "
         "linear 338, beta(1) 372.",
-        "Sampled ap@5 reaches to about global rank 168 (bound) to 178 (beta 0.5); "
+        "Sampled mrr@5 reaches to about global rank 168 (bound) to 178 (beta 0.5); "
         "linear 151, beta(1) 186.",
     ]
 
@@ -407,11 +407,14 @@ def test_own_metrics() -> None:
 def test_result(monkeypatch: pytest.MonkeyPatch) -> None:
     found = tr.translate(
         {"A": {"hr@10": "0.62"}, "B": {"hr@10": "0.58"}},
-        ["recall@10", "auc"],
+        ["recall@10", "auc", "hit@10"],
         n_items=3706,
         sample_size=100,
     )
-    assert found["B", "hr@10"] is found.bounds[2]
+    assert found["B", "hr@10"] is found.bounds[5]
+    # With one target per user it is recall by another name.
+    assert found["B", "hr@10"].low == pytest.approx(found["B", "recall@10"].low, abs=1e-9)
+    assert found["B", "hr@10"].high == pytest.approx(found["B", "recall@10"].high, abs=1e-9)
     with pytest.raises(KeyError, match="of which model"):
         _ = found["recall@10"]
     with pytest.raises(KeyError, match="was not bounded; there are: A: recall@10"):
@@ -426,7 +429,7 @@ def test_result(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(found.comparisons[0]) in html.unescape(found._repr_html_())
     lines = repr(found).splitlines()
     assert lines[0] == "Translation · pool of 3,706 items · samples of 100, with replacement"
-    assert "A: recall@10=0.62" in lines[1]
+    assert "A: hit_rate@10=0.62" in lines[1]
     assert lines[2].split()[:2] == ["A:", "recall@10"]
     assert tr.Translation is type(found)
 

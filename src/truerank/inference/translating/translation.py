@@ -267,7 +267,7 @@ class Translation(Result):
         Returns
         -------
         list of str
-            One sentence per cut-off; recall speaks for others of the same.
+            One sentence per cut-off; recall or hit rate speaks for others of the same.
 
         Examples
         --------
@@ -275,12 +275,12 @@ class Translation(Result):
         ...     {"hr@10": "0.62"}, n_items=1000, num_negatives=99, replacement=False
         ... )
         >>> found.sentences[0][:50]
-        'Sampled recall@10 is about global recall@96 (bound'
+        'Sampled hit_rate@10 is about global hit_rate@96 (b'
         """
         by_cut: dict[str, str] = {}
         for metric in dict.fromkeys(mapped.metric for mapped in self.mapped):
             name, _, cut = metric.partition("@")
-            if name == "recall" or cut not in by_cut:
+            if name in _OF_TARGETS or cut not in by_cut:
                 by_cut[cut] = metric
         return [
             _stands_for(metric, {m.mapping: m.global_k for m in self.mapped if m.metric == metric})
@@ -311,6 +311,7 @@ class Translation(Result):
 
 
 _COLUMNS = ("model", "metric", "low", "high")  # of tables
+_OF_TARGETS = ("recall", "hit_rate")  # the share of targets up to a cut-off; users have one here
 
 
 def compare(
@@ -398,8 +399,9 @@ def _verdict(found: PossibleFlip) -> str:
 def _stands_for(metric: str, cuts: dict[str, float]) -> str:
     at = {name: f"{cut:.0f}" for name, cut in cuts.items()}
     others = f"linear {at['linear']}, beta(1) {at['beta(1)']}"
-    if metric.startswith("recall@"):
-        middle = f"is about global recall@{at['bound']} (bound) to recall@{at['beta(0.5)']}"
+    name = metric.partition("@")[0]
+    if name in _OF_TARGETS:
+        middle = f"is about global {name}@{at['bound']} (bound) to {name}@{at['beta(0.5)']}"
     else:
         middle = f"reaches to about global rank {at['bound']} (bound) to {at['beta(0.5)']}"
     return f"Sampled {metric} {middle} (beta 0.5); {others}."
