@@ -94,7 +94,8 @@ def test_kr20_pattern_of_table_4(kr20):
         for metric in ("recall@10", "ndcg@10", "ap"):
             assert table[pair, metric, "inferred", "naive"].ours == 0
     for metric in ("recall@10", "ndcg@10"):
-        assert table["X vs Y", metric, "inferred", "cls"].ours < 50
+        # 31 of 100 printed: 8 or more of ten have a chance of 0.003.
+        assert table["X vs Y", metric, "inferred", "cls"].ours < 80
         assert table["X vs Y", metric, "inferred", "bv(gamma=0.1)"].ours > 50
         for estimator in ("rank-estimate", "cls", "bv(gamma=1)", "bv(gamma=0.1)"):
             assert table["X vs Z", metric, "inferred", estimator].ours >= 90
