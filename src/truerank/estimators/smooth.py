@@ -12,7 +12,7 @@ import numpy as np
 from truerank import _checks
 from truerank.errors import ConvergenceWarning
 from truerank.estimators._base import Estimator, Fit
-from truerank.estimators._laplace import Mixture, Mode, find_mode
+from truerank.estimators._laplace import LogLikelihood, Mixture, Mode, find_mode
 from truerank.estimators._logspline import DEGREE, enough_functions, log_spline
 from truerank.estimators._neighbours import on_grid
 from truerank.estimators._posterior import Component, Posterior
@@ -67,10 +67,10 @@ class Smooth(Estimator):
         mixture = Mixture(model, log_spline(model.support, n_functions), n_users)
         # Pools of one size are those of rankings that keep training items, or may be.
         may_bend = bool((counts.n_items == counts.n_items[0]).all())
-        modes = _modes(
+        modes = find_modes(
             mixture, paths(largest, n_functions, telling_size(counts), may_bend=may_bend)
         )
-        posterior = _average(mixture, modes)
+        posterior = Posterior(model, mixture.spline, components(modes), n_users)
         values = posterior.mean(metrics)
         converged = all(mode.converged for mode in modes)
         if not converged:
@@ -96,7 +96,7 @@ def telling_size(counts: RankCounts) -> int:
     return int(counts.sample_size[order[np.argmax(reached)]])
 
 
-def _modes(mixture: Mixture, priors: Iterable[Path]) -> list[Mode]:
+def find_modes(seen: LogLikelihood, priors: Iterable[Path]) -> list[Mode]:
     """The modes under all priors, each sought from that of its stiffer neighbour.
 
     Their evidence is multiplied by the weight of the prior.
@@ -108,7 +108,7 @@ def _modes(mixture: Mixture, priors: Iterable[Path]) -> list[Mode]:
         start = path.centre if stiffest is None else stiffest
         before = -np.inf
         for number, factor in enumerate(path.factors):
-            mode = find_mode(mixture, factor, start, centre=path.centre)
+            mode = find_mode(seen, factor, start, centre=path.centre)
             modes.append(replace(mode, log_evidence=mode.log_evidence + path.log_weight))
             start = mode.coefficients
             if number == 0:
@@ -120,20 +120,16 @@ def _modes(mixture: Mixture, priors: Iterable[Path]) -> list[Mode]:
     return modes
 
 
-def _average(mixture: Mixture, modes: Sequence[Mode]) -> Posterior:
+def components(modes: Sequence[Mode]) -> tuple[Component, ...]:
+    """The modes worth keeping, weighed by their evidence."""
     log_evidence = np.array([mode.log_evidence for mode in modes])
     weight = np.exp(log_evidence - log_evidence.max())
     weight[weight < _NEGLIGIBLE * weight.sum()] = 0.0
     weight /= weight.sum()
-    return Posterior(
-        mixture.likelihood,
-        mixture.spline,
-        tuple(
-            Component(float(share), mode.coefficients, mode.root)
-            for share, mode in zip(weight, modes, strict=True)
-            if share > 0
-        ),
-        mixture.n_users,
+    return tuple(
+        Component(float(share), mode.coefficients, mode.root)
+        for share, mode in zip(weight, modes, strict=True)
+        if share > 0
     )
 
 
