@@ -129,7 +129,7 @@ def test_every_example_of_the_docs_runs(run: Any) -> None:
         result = run(*shlex.split(command))
         # Which of several distributions is shown for a bound is the solver's affair.
         # Digits of estimates are those of the priors of the day.
-        loose = r"% |at 7,415| \? |probability|[01]\.\d\d[.;]?$"
+        loose = r"% |at 7,415| \? |probability|[01]\.\d\d[.;]?$|to [01]\.\d+ +[01]\.\d+ to"
         tables = [line for line in output.splitlines() if not re.search(loose, line)]
         assert (result.code == 2) == output.startswith("error:")
         told = (result.out + result.err).splitlines()

@@ -31,7 +31,8 @@ from truerank.metrics import Metric
 from truerank.outcomes import schemes
 from truerank.outcomes.schemes import Scheme
 
-# S depends on the law: it is found so many times, each with the S of the law before.
+# S depends on the law: it is found so many times, each with the S of the law before. Only the last
+# time needs all priors, since S hardly depends on what the values leave open of the law.
 _ROUNDS = 3
 
 
@@ -195,10 +196,10 @@ def fit_means(sampled: Sampled, seen: Means, *, may_bend: bool) -> MeansPosterio
     rows = sampled.gains(seen.metrics) @ sampled.chance
     mass = support.weight / support.rank
     mass = mass / mass.sum()
-    for _ in range(_ROUNDS):
+    for rounds_left in reversed(range(_ROUNDS)):
         covariance = _covariance(sampled, seen, rows, mass)
         moments = Moments(spline, rows, seen.value, np.linalg.inv(covariance))
-        modes = find_modes(moments, priors)
+        modes = find_modes(moments, priors[:1] if rounds_left else priors)
         parts = components(modes)
         law = spline.masses(np.stack([part.mode for part in parts]))
         mass = np.array([part.weight for part in parts]) @ law
