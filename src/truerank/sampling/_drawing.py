@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from truerank._types import IntArray
 from truerank.designs.draws import Draw, Uniform
 from truerank.outcomes.schemes import Scheme
 from truerank.rng import Keys
 from truerank.sampling import _tie_modes
+from truerank.scoring.task import Task
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,10 @@ class Ranked:
         Whether ties were broken while negatives were drawn.
     replicate
         The replicate group of each row, where negatives were shared; None for independent rows.
+    rows
+        The test rows that these are, where some were left without negatives; None for all.
+    facts
+        What the protocol card should say of the negatives.
     """
 
     above: IntArray
@@ -40,6 +47,12 @@ class Ranked:
     scheme: Scheme
     ties_broken: bool
     replicate: IntArray | None = None
+    rows: IntArray | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def of_task(self, task: Task) -> Task:
+        """The task of the rows that were ranked."""
+        return task if self.rows is None else task.take(self.rows)
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ def counts_of(task: Task, ranked: Ranked, ties: str, seed: int) -> RankCounts:
     RankCounts
         Distinct outcomes with their weights.
     """
+    task = ranked.of_task(task)
     policy, keys = _left_to_do(task, ranked, ties, seed)
 
     def of(rows: Any, n_users: float) -> RankCounts:
@@ -82,6 +83,7 @@ def paired_counts_of(task: Task, found: RankedTogether, ties: str, seed: int) ->
     PairedCounts
         Distinct joint outcomes with their weights; those of one model are what `counts_of` gives.
     """
+    task = next(iter(found.ranked.values())).of_task(task)
     rank, tied = [], []
     for ranked in found.ranked.values():
         policy, keys = _left_to_do(task, ranked, ties, seed)
@@ -128,6 +130,7 @@ def table_of(scorer: Scorer, task: Task, ranked: Ranked, ties: str, seed: int) -
     """
     import pyarrow as pa
 
+    task = ranked.of_task(task)
     policy, keys = _left_to_do(task, ranked, ties, seed)
     columns: dict[str, Any] = {
         "user_id": pa.array(task.user_id),
