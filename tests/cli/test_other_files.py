@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
 
 import truerank as tr
 from truerank import InputError
@@ -81,6 +82,13 @@ def test_every_command_reads_them(tmp_path: Path, write: Any, run: Any) -> None:
     expected = tr.count(SCORER, (USERS, TARGETS), Frozen(ncf(tmp_path)))
     auc = tr.estimate(expected, "auc")["auc"].value
     assert json.loads(found.out)["results"][0]["value"] == pytest.approx(auc)
+    ranks = tr.rank(SCORER, (USERS, TARGETS), Frozen(ncf(tmp_path))).drop_columns(["sample_size"])
+    ranks = ranks.replace_schema_metadata(None)
+    csv.write_csv(ranks.drop_columns(["n_items"]), tmp_path / "ranks.csv")
+    frozen = ("--negatives", path, "--n-items", 50, "-m", "auc", "--json")
+    found = run("estimate", tmp_path / "ranks.csv", *frozen)
+    assert found.code == 0, found.err
+    assert json.loads(found.out)["results"][0]["value"] == pytest.approx(auc)
 
 
 def test_targets_among_negatives_are_dropped_with_a_count(tmp_path: Path, run: Any) -> None:
@@ -117,6 +125,17 @@ def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
     path.write_text(text)
     with pytest.raises(InputError, match=message):
         FrozenNegatives.read(path)
+
+
+def test_estimate_says_what_does_not_go_with_negatives(tmp_path: Path, run: Any) -> None:
+    path = ncf(tmp_path)
+    (tmp_path / "ranks.csv").write_text("user_id,item_id,rank\n3,30,1\n4,30,2\n")
+    given = ("estimate", tmp_path / "ranks.csv", "--n-items", 50, "--negatives", path)
+    assert "1 targets have no negatives in" in run(*given).err
+    assert "--sample-size is given, but --negatives says" in run(*given, "--sample-size", 4).err
+    assert "--negatives does not go with --by" in run(*given, "--by", "model").err
+    (tmp_path / "ranks.csv").write_text("user_id,rank\n3,1\n")
+    assert "has no column item_id" in run(*given).err
 
 
 def test_an_audit_of_negatives_by_user_needs_the_test(tmp_path: Path) -> None:

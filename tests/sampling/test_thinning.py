@@ -153,6 +153,8 @@ def test_the_card_says_how_many_are_left(tmp_path: Any) -> None:
     assert card["effective_negatives"] == pytest.approx(12 * probability.share_kept, rel=0.2)
     assert card["users_without_negatives"] == 300 - found.counts.n_users
     assert found.cost < 300 * 13  # what is thinned out is not scored
+    tr.report.write({"model": found}, tmp_path / "report.html")
+    assert "thinned to" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_designs_with_probabilities_go_to_json_and_back(tmp_path: Any) -> None:

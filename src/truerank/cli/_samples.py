@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, ClassVar
 
 from truerank.cli._options import SAMPLES, integers, option, pairs
@@ -21,10 +22,16 @@ class RanksInput:
     ladder: tuple[int, ...] | None = None
     hits: int | None = None
     columns: Mapping[str, str] | None = None
+    negatives: Path | None = None
+    drop_targets: bool = False
 
     def said(self) -> dict[str, Any]:
         """What is said, as arguments of RankCounts.from_table."""
-        return {name: value for name, value in vars(self).items() if value is not None}
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if value is not None and name not in ("negatives", "drop_targets")
+        }
 
 
 @dataclass(frozen=True)
