@@ -155,6 +155,13 @@ def test_more_values_users_and_runs_tell_more() -> None:
     assert "noise of 1,000 users" in unknown.assumptions[0]
 
 
+def test_no_interval_exceeds_what_the_sample_says() -> None:
+    found = tr.translate({"hr@10": "0.620"}, n_items=3706, sample_size=100, n_users=6040)
+    # Two standard errors of a share of 6,040 users, and the rounding.
+    assert found["recall@10"].high <= 0.6205 + 2.1 * np.sqrt(0.62 * 0.38 / 6040)
+    assert found["recall@10"].low < found["recall@10"].value < found["recall@10"].high
+
+
 def test_who_is_ahead() -> None:
     # A has more users on the very first places, B more among the first ten: the order flips.
     given = {"n_items": 20_000, "sample_size": 100, "n_users": 20_000}

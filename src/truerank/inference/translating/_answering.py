@@ -67,13 +67,14 @@ def answer(
     )
     strained = _chance(found) < _STRAINED
     named = {one.metric: one.value for one in values}
+    caps = _caps(found, values, protocol.confidence)
     return [
         Translated(
             values[0].model,
             metric.key,
             float(estimate),
             end.low,
-            end.high,
+            max(min(end.high, caps.get(metric.key, math.inf)), float(estimate)),
             named.get(metric.key),
             end.total_error,
             end.resolvable and not strained,
@@ -116,6 +117,22 @@ def _misfit(
     model = likelihood(counts, samples.support)
     posterior = Posterior(model, found.spline, found.components, n_users)
     return misfit(counts, replace(fit, posterior=posterior), asked, spread)
+
+
+def _caps(
+    found: MeansPosterior, values: Sequence[Published], confidence: float
+) -> dict[str, float]:
+    """What a global metric cannot exceed: the sampled one of the same name, and its noise.
+
+    A sample holds a part of the items, so that a target ranks at least as high in it. Not so for
+    auc, where the share of the items counts.
+    """
+    noise = t_quantile(0.5 + confidence / 2.0) * np.sqrt(np.diag(found.covariance))
+    return {
+        value.metric: value.high + float(more)
+        for metric, value, more in zip(found.seen.metrics, values, noise, strict=True)
+        if metric.function is None and not metric.depends_on_pool
+    }
 
 
 def _chance(found: MeansPosterior) -> float:
