@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from truerank.inference.planning.planned import Plan as Plan
     from truerank.inference.translating.translate import translate as translate
     from truerank.inference.translating.translation import Translation as Translation
+    from truerank.inference.translating.translations import TranslatedTable as TranslatedTable
     from truerank.metrics import Metric as Metric
     from truerank.outcomes.counts import RankCounts as RankCounts
     from truerank.outcomes.paired import PairedCounts as PairedCounts
@@ -53,6 +54,7 @@ else:
             "Plan": "inference.planning.planned",
             "RankCounts": "outcomes.counts",
             "Scheme": "outcomes.schemes",
+            "TranslatedTable": "inference.translating.translations",
             "Translation": "inference.translating.translation",
             "audit": "evaluation.auditing",
             "compare": "inference.comparing.compare",

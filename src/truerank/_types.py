@@ -28,6 +28,8 @@ Repeats: TypeAlias = Literal["targets", "draws"]
 Alternative: TypeAlias = Literal["two-sided", "less", "greater"]
 # Whether two models may change places.
 Flip: TypeAlias = Literal["yes", "no", "cannot tell"]
+# Whether users' training items were left out of the items that their targets are ranked among.
+TrainingItems: TypeAlias = Literal["left-out", "kept"]
 # How bad a finding of an audit is.
 Level: TypeAlias = Literal["error", "warning", "ok"]
 # Designs that plans and frontiers weigh.

@@ -145,3 +145,59 @@ def test_nothing_given():
         audit()
     with pytest.raises(InputError, match="scores has shape"):
         audit(scores=np.zeros(3))
+
+
+def _left_out_draws(rng, test, train, weight, size=N_NEGATIVES):
+    """Negatives by ``weight`` from each user's pool, without replacement, as lists."""
+    known = set(zip(*map(np.ndarray.tolist, train), strict=True))
+    lists = []
+    for user, target in zip(*map(np.ndarray.tolist, test), strict=True):
+        out = [i for i in range(N_ITEMS) if (user, i) in known or i == target]
+        p = weight.copy()
+        p[out] = 0.0
+        lists.append(rng.choice(N_ITEMS, size=size, replace=False, p=p / p.sum()))
+    return np.array(lists)
+
+
+def test_how_negatives_were_drawn_is_measured(data):
+    test, train, _ = data
+    count = np.bincount(train[1], minlength=N_ITEMS)
+    for alpha in (1.0, 0.5, -0.5):
+        rng = np.random.default_rng(4)
+        lists = _left_out_draws(rng, test, train, (count + 1.0) ** alpha, size=10)
+        (finding,) = [
+            f
+            for f in audit(negatives=_table(test, lists), test=test, train=train)
+            if f.code == "popularity-sampled"
+        ]
+        measured = float(finding.message.split("^")[1].split(";")[0])
+        # Ten of the pool without replacement flatten the probabilities a little.
+        assert measured == pytest.approx(alpha, abs=0.15)
+        assert ("more" if alpha > 0 else "less") in finding.message
+        assert "probability=" in finding.remedy
+
+
+def test_uniform_draws_pass_whatever_is_left_out(data):
+    """Popular items are left out of more pools, and are expected the less for it."""
+    test, train, _ = data
+    for seed in range(10):
+        lists = _left_out_draws(np.random.default_rng(seed), test, train, np.ones(N_ITEMS))
+        found = audit(negatives=_table(test, lists), test=test, train=train)
+        assert "uniform" in _codes(found, "ok")
+
+
+def test_every_departure_is_seen(data):
+    test, train, _ = data
+    rng = np.random.default_rng(6)
+    some = np.ones(N_ITEMS)
+    some[rng.choice(N_ITEMS, N_ITEMS // 10, replace=False)] = 0.0  # items that are never drawn
+    lists = _left_out_draws(rng, test, train, some)
+    (finding,) = [
+        f
+        for f in audit(negatives=_table(test, lists), test=test, train=train)
+        if f.code == "not-uniform"
+    ]
+    assert f"{N_ITEMS // 10} items that should occur never do" in finding.message
+    block = np.tile(rng.choice(N_ITEMS, N_NEGATIVES, replace=False), (N_USERS, 1))
+    found = audit(negatives=_table(test, block), test=test, train=train)  # the same for all users
+    assert "not-uniform" in _codes(found, "error")

@@ -51,7 +51,62 @@ def _read_file(path: Path, given: RanksInput) -> RankCounts:
 def _from_table(path: Path, given: RanksInput) -> RankCounts:
     from truerank.outcomes.counts import RankCounts
 
+    if given.negatives is not None:
+        return _among_frozen(path, given.negatives, given)
     return RankCounts.from_table(path, **given.said())
+
+
+def _among_frozen(path: Path, negatives: Path, given: RanksInput) -> RankCounts:
+    """Ranks among the negatives of a file, which says how many each target was ranked among."""
+    import numpy as np
+    import pyarrow as pa
+
+    from truerank.designs import FrozenNegatives
+    from truerank.outcomes import tables
+    from truerank.outcomes.counts import RankCounts
+
+    said = given.said()
+    for option in ("sample_size", "num_negatives", "ladder"):
+        if option in said:
+            raise InputError(
+                f"--{option.replace('_', '-')} is given, but --negatives says how many negatives "
+                "each target was ranked among; leave it out"
+            )
+    frozen = FrozenNegatives.read(negatives, replacement=bool(given.replacement))
+    length = np.diff(frozen.start)
+    keys = [frozen.user_id.astype(str)]
+    if not frozen.by_user:
+        keys.append(frozen.item_id.astype(str))
+        if given.drop_targets:
+            row = np.repeat(np.arange(frozen.n_rows), length)
+            length = length - np.bincount(
+                row, frozen.negative == frozen.item_id[row], minlength=frozen.n_rows
+            ).astype(np.int64)
+    known = dict(zip(zip(*map(np.ndarray.tolist, keys), strict=True), length.tolist(), strict=True))
+    table = tables.read(path)
+    columns = said.pop("columns", None)
+    names = {
+        role: name
+        for role in ("sampled_rank", "user_id", "item_id", "n_items", "weight")
+        if (name := tables.column_name(table, role, columns)) is not None
+    }
+    needed = (
+        ("sampled_rank", "user_id") if frozen.by_user else ("sampled_rank", "user_id", "item_id")
+    )
+    for role in needed:
+        if role not in names:
+            raise table.missing(role)
+    found = {role: table.values(name) for role, name in names.items()}
+    asked = [found[role].astype(str).tolist() for role in needed[1:]]
+    sizes = [known.get(key) for key in zip(*asked, strict=True)]
+    if None in sizes:
+        raise InputError(
+            f"{sizes.count(None)} targets have no negatives in {negatives} (the first: user "
+            f"{found['user_id'][sizes.index(None)]})"
+        )
+    found["num_negatives"] = np.array(sizes, dtype=np.int64)
+    said.setdefault("replacement", frozen.replacement)
+    return RankCounts.from_table(pa.table(found), **said)
 
 
 def _split_file(path: Path, given: RanksInput, by: str) -> dict[str, RankCounts]:

@@ -64,8 +64,8 @@ def option(
     return field(default=MISSING if default is ... else default, metadata={_SPEC: spec})
 
 
-def argument(text: str, metavar: str = "FILE") -> Any:
-    """Declare an argument that must be given.
+def argument(text: str, metavar: str = "FILE", *, default: Any = ...) -> Any:
+    """Declare an argument.
 
     Parameters
     ----------
@@ -73,13 +73,18 @@ def argument(text: str, metavar: str = "FILE") -> Any:
         What it is.
     metavar : str
         What stands for it in the help.
+    default : object
+        Its value where it is not given; ``...`` if it must be.
 
     Returns
     -------
     dataclasses.Field
         The declaration.
     """
-    return field(metadata={_SPEC: typer.Argument(metavar=metavar, help=text, show_default=False)})
+    return field(
+        default=MISSING if default is ... else default,
+        metadata={_SPEC: typer.Argument(metavar=metavar, help=text, show_default=False)},
+    )
 
 
 def declared(default: Any, name: str, kind: Any, panel: str | None) -> Any:

@@ -30,6 +30,8 @@ _OPTIONS = (
     (r"\bunpaired=True\b", "--unpaired"),
     (r"\bn_items is (neither|missing)\b", r"--n-items is \1"),
     (r"\bn_users is missing\b", "--n-users is missing"),
+    (r"\bgive n_items\b", "give --n-items"),
+    (r"\bdrop_targets=True\b", "--drop-targets"),
     (r"\bsample_size and num_negatives:", "--sample-size and --num-negatives:"),
 )
 

@@ -24,6 +24,8 @@ _FIELDS = (
     "shared_by",
     "users",
     "stratified",
+    "drop_targets",
+    "probability",
 )
 
 
@@ -59,8 +61,16 @@ class Protocol:
     shared_by: int | None = option(None, "Design fixed: users who share negatives.", "USERS")
     negatives: Path | None = option(
         None,
-        "A file of frozen negatives: .parquet, or lines '(user,item) negative ...' separated by "
-        "tabs.",
+        "A file of frozen negatives: .parquet, or one of NCF, Elliot or RecBole.",
+        "FILE",
+    )
+    drop_targets: bool = option(
+        False, "With --negatives: drop negatives that are targets of their own user."
+    )
+    probability: Path | None = option(
+        None,
+        "With --negatives drawn with replacement, not uniformly: the probability of each item, "
+        "columns item_id and probability; they are thinned to uniform ones.",
         "FILE",
     )
     users: int | None = option(None, "Evaluate a random sample of N users.", "N")
@@ -92,8 +102,9 @@ class Protocol:
         from truerank._spelling import read_call
 
         values = {name: getattr(self, name) for name in _FIELDS}
-        if not self.stratified:
-            del values["stratified"]  # a flag that is not given says nothing
+        for flag in ("stratified", "drop_targets"):
+            if not values[flag]:
+                del values[flag]  # a flag that is not given says nothing
         said = {name: _whole(value) for name, value in values.items() if value is not None}
         sizes = {"num_negatives", "sample_size"} & said.keys()
         text = self.design or ("frozen" if self.negatives else "fixed" if sizes else "auto")
@@ -102,6 +113,8 @@ class Protocol:
             if not self.negatives.exists():
                 raise InputError(f"--negatives is {self.negatives}, a file that does not exist")
             said["negatives"] = str(self.negatives)
+        if self.probability is not None:
+            said["probability"] = str(self.probability)
         known = {field for field in said if field in designs.fields_of(name)}
         for field in said.keys() - known:
             raise InputError(

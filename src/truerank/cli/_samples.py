@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, ClassVar
 
 from truerank.cli._options import SAMPLES, integers, option, pairs
@@ -24,10 +25,16 @@ class RanksInput:
     repeats: str | None = None
     shared_negatives: bool | None = None
     columns: Mapping[str, str] | None = None
+    negatives: Path | None = None
+    drop_targets: bool = False
 
     def said(self) -> dict[str, Any]:
         """What is said, as arguments of RankCounts.from_table."""
-        return {name: value for name, value in vars(self).items() if value is not None}
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if value is not None and name not in ("negatives", "drop_targets")
+        }
 
 
 @dataclass(frozen=True)
@@ -48,6 +55,13 @@ class Draws:
     replacement: bool | None = option(
         None, "Whether an item may be drawn twice for a user; with replacement unless stated."
     )
+
+    def arguments(self) -> dict[str, Any]:
+        """The options as arguments of the library, where a file may say some of them."""
+        if (self.sample_size is None) == (self.num_negatives is None):
+            both = "neither is" if self.sample_size is None else "both are"
+            raise InputError(f"give --sample-size or --num-negatives: {both} given")
+        return {field.name: getattr(self, field.name) for field in fields(Draws)}
 
     def sizes(self) -> tuple[int, int]:
         """The pool and the sample size, where no file can say them."""

@@ -38,8 +38,8 @@ def audit(
     *,
     negatives: list[Path] | None = option(
         None,
-        "Negatives: user_id, item_id (the target), negatives (a list). Several files are several "
-        "models.",
+        "Negatives: a table of user_id, item_id (the target) and negatives (a list), or a file of "
+        "NCF, Elliot or RecBole. Several files are several models.",
         "FILE",
     ),
     test: Path | None = option(None, "Targets: user_id, item_id.", "FILE"),

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from truerank.cli import _counts, _results
 from truerank.cli._answers import Answers
 from truerank.cli._groups import command
-from truerank.cli._options import ANSWERS, OUTPUT, Output, argument, check_counts_path, option
+from truerank.cli._options import (
+    ANSWERS,
+    OUTPUT,
+    SAMPLES,
+    Output,
+    argument,
+    check_counts_path,
+    option,
+)
 from truerank.cli._samples import Samples
 from truerank.errors import InputError
 
@@ -37,6 +46,18 @@ def estimate(
     files: list[Path] = argument(FILES),
     *,
     samples: Samples,
+    negatives: Path | None = option(
+        None,
+        "The file of frozen negatives (ours, NCF's, Elliot's, RecBole's) that targets were ranked "
+        "among: it says how many each had. Ranks then need user_id and item_id.",
+        "FILE",
+        panel=SAMPLES,
+    ),
+    drop_targets: bool = option(
+        False,
+        "With --negatives: targets among their own user's negatives were not counted.",
+        panel=SAMPLES,
+    ),
     answers: Answers,
     by: str | None = option(
         None,
@@ -67,7 +88,9 @@ def estimate(
 ) -> None:
     """Run ``truerank estimate``."""
     _check_paths(files, output.output, save_counts, by)
-    given = samples.ranks_input()
+    given = replace(samples.ranks_input(), negatives=negatives, drop_targets=drop_targets)
+    if by is not None and negatives is not None:
+        raise InputError("--negatives does not go with --by; give one model at a time")
     wanted, _ = answers.wanted(), answers.chosen()  # what is wrong with them is said at once
     counts = _counts.read_by(files, given, by) if by else {"": _counts.read(files, given)}
     options = {"support": support, "plug_in": plug_in, "clip": clip, **answers.intervals()}

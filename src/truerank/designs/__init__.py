@@ -22,6 +22,7 @@ from truerank.designs.draws import Draw, Uniform
 from truerank.designs.exact import Exact
 from truerank.designs.fixed import Fixed
 from truerank.designs.frozen import Frozen, FrozenNegatives
+from truerank.designs.probability import Probability
 from truerank.errors import InputError
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "Fixed",
     "Frozen",
     "FrozenNegatives",
+    "Probability",
     "Uniform",
     "from_dict",
     "from_json",
@@ -149,7 +151,7 @@ def fields_of(name: str) -> list[str]:
 
 
 def _made(name: str, options: dict[str, Any]) -> Design:
-    more = ["sha256", "replacement"] if name == Frozen.name else []
+    more = ["sha256", "replacement", "probability_sha256"] if name == Frozen.name else []
     _check_options(name, options, more)
     return Frozen.from_dict(options) if more else REGISTRY[name](**options)
 

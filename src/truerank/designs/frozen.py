@@ -19,12 +19,14 @@ from truerank import _checks
 from truerank._types import IntArray
 from truerank.designs import _ncf
 from truerank.designs.design import Design
+from truerank.designs.probability import Probability
 from truerank.errors import InputError
 from truerank.outcomes import tables
 from truerank.outcomes.schemes import Scheme
 
 FORMAT_VERSION = 1
 _FORMAT_KEY = b"truerank.frozen_negatives"
+_NO_ITEMS = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -34,13 +36,18 @@ class Frozen(Design):
     Parameters
     ----------
     negatives : FrozenNegatives, str or path
-        The negatives of each (user, target), or the file that holds them: ``.parquet`` as
-        :meth:`FrozenNegatives.save` wrote it, else lines ``(user,item)<tab>negative...`` as those
-        of NCF.
+        The negatives of each (user, target), or the file that holds them, of any kind that
+        :meth:`FrozenNegatives.read` reads: ours, NCF's, Elliot's or RecBole's.
     users : int, optional
         Evaluate a random sample of this many users.
     stratified : bool, default False
         Stratify that sample by the users' numbers of training items.
+    probability : Probability, dict, table or path, optional
+        The probability that each item was drawn by, where that was not uniform: see
+        :class:`Probability`. Negatives drawn *with replacement* are then thinned to uniform ones,
+        exactly; the result says how many are left in the mean.
+    drop_targets : bool, default False
+        Drop negatives that are targets of their own user, instead of raising.
 
     Examples
     --------
@@ -55,10 +62,14 @@ class Frozen(Design):
     name: ClassVar[str] = "frozen"
 
     negatives: FrozenNegatives = field(kw_only=False)
+    probability: Probability | None = None
+    drop_targets: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         given: Any = self.negatives
+        if not isinstance(self.drop_targets, bool):
+            raise InputError(f"drop_targets is {self.drop_targets!r}; it must be True or False")
         if isinstance(given, (str, os.PathLike)):
             object.__setattr__(self, "negatives", FrozenNegatives.read(given))
         elif not isinstance(given, FrozenNegatives):
@@ -66,6 +77,15 @@ class Frozen(Design):
                 f"negatives is of type {type(given).__name__}; give FrozenNegatives or the path of "
                 "a file of them"
             )
+        if self.probability is not None:
+            object.__setattr__(self, "probability", Probability.of(self.probability))
+            if not self.negatives.replacement:
+                raise InputError(
+                    "probability is given, but the negatives were drawn without replacement: then "
+                    "no thinning makes them uniform (of q = 0.6, 0.2, 0.1, 0.1 and two draws, 0.04 "
+                    "where 0.20 would be). If they were drawn with replacement, say so: "
+                    "FrozenNegatives.read(path, replacement=True); else draw them again, uniformly"
+                )
 
     def scheme(self, catalogue: int) -> Scheme:
         return Scheme(self.negatives.replacement)
@@ -76,11 +96,16 @@ class Frozen(Design):
     def to_dict(self) -> dict[str, Any]:
         found = super().to_dict()
         where = self.negatives.path
-        return found | {
+        found |= {
             "negatives": None if where is None else str(where),
             "sha256": self.negatives.hash,
             "replacement": self.negatives.replacement,
         }
+        if self.probability is not None:
+            file = self.probability.path
+            found["probability"] = None if file is None else str(file)
+            found["probability_sha256"] = self.probability.hash
+        return found
 
     @classmethod
     def from_dict(cls, options: dict[str, Any]) -> Frozen:
@@ -109,6 +134,12 @@ class Frozen(Design):
         """
         options = dict(options)
         digest = options.pop("sha256", None)
+        of_items = options.pop("probability_sha256", None)
+        if of_items is not None and options.get("probability") is None:
+            raise InputError(
+                "the probabilities of the frozen negatives were in no file, so their design cannot "
+                "be read back: write them to a table with item_id and probability, and give that"
+            )
         replacement = options.pop("replacement", False)
         if "negatives" not in options:
             raise InputError(
@@ -130,6 +161,11 @@ class Frozen(Design):
                 f"than the design was written for ({str(digest)[:12]}...); restore that file, or "
                 "leave sha256 out to take the file as it is"
             )
+        known = found.probability
+        if of_items is not None and known is not None and known.hash != of_items:
+            raise InputError(
+                f"{known.path} has other content than the design was written for; restore that file"
+            )
         return found
 
 
@@ -145,7 +181,8 @@ class FrozenNegatives:
     Attributes
     ----------
     user_id, item_id
-        The test row: the user and the target, (n_rows,).
+        The test row: the user and the target, (n_rows,). Without items (0,) negatives are those of
+        a user, whatever the target.
     start, negative
         The negatives of row i are ``negative[start[i]:start[i + 1]]``, in the order drawn.
     replacement
@@ -190,6 +227,21 @@ class FrozenNegatives:
         3
         """
         return int(self.user_id.size)
+
+    @property
+    def by_user(self) -> bool:
+        """Whether negatives belong to users, whatever their targets.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "test_negative.tsv"
+        ...     _ = path.write_text("(0,)\\t1064\\t174\\n(1,)\\t1072\\t3154\\n")
+        ...     tr.designs.FrozenNegatives.read(path).by_user
+        True
+        """
+        return self.item_id.size == 0
 
     @cached_property
     def hash(self) -> str:
@@ -256,7 +308,7 @@ class FrozenNegatives:
         return replace(
             self,
             user_id=self.user_id[rows],
-            item_id=self.item_id[rows],
+            item_id=self.item_id if self.by_user else self.item_id[rows],
             start=start,
             negative=self.negative[place],
         )
@@ -269,7 +321,7 @@ class FrozenNegatives:
         Returns
         -------
         pyarrow.Table
-            Columns ``user_id``, ``item_id`` and ``negatives`` (lists).
+            Columns ``user_id``, ``item_id`` (unless ``by_user``) and ``negatives`` (lists).
 
         Examples
         --------
@@ -291,14 +343,14 @@ class FrozenNegatives:
             "seed": self.seed,
             "protocol": dict(self.protocol),
         }
-        return pa.table(
-            {
-                "user_id": pa.array(self.user_id),
-                "item_id": pa.array(self.item_id),
-                "negatives": kind.from_arrays(offsets, pa.array(self.negative)),
-            },
-            metadata={_FORMAT_KEY: json.dumps(facts).encode()},
-        )
+        columns = {
+            "user_id": pa.array(self.user_id),
+            "item_id": pa.array(self.item_id),
+            "negatives": kind.from_arrays(offsets, pa.array(self.negative)),
+        }
+        if self.by_user:
+            del columns["item_id"]
+        return pa.table(columns, metadata={_FORMAT_KEY: json.dumps(facts).encode()})
 
     def save(self, path: Any) -> None:
         """Write to Parquet, with a hash of the content.
@@ -331,14 +383,22 @@ class FrozenNegatives:
 
     @classmethod
     def read(cls, path: Any, *, replacement: bool = False) -> FrozenNegatives:
-        """Read a file of negatives of either kind: `load` for Parquet, else `from_ncf`.
+        """Read a file of negatives, ours or another tool's.
+
+        - ``.parquet``: what :meth:`save` wrote, or a table with ``user_id``, ``item_id`` (the
+          target) and ``negatives`` (a list);
+        - lines ``(user,item)<tab>negative...``: NCF's ``.test.negative``;
+        - lines ``(user,)<tab>negative...``: Elliot's ``test_negative.tsv``;
+        - rows of ``user_id``, ``item_id`` and ``label``, 1 for targets and 0 for negatives:
+          RecBole's ``.inter`` of an evaluation with labels.
 
         Parameters
         ----------
         path : str or path
             The file.
         replacement : bool, default False
-            Whether the negatives of a text file were drawn with replacement.
+            Whether the negatives of another tool's file were drawn with replacement; without,
+            repeated negatives are an error.
 
         Returns
         -------
@@ -349,15 +409,22 @@ class FrozenNegatives:
         --------
         >>> import pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = pathlib.Path(folder) / "test.negative"
-        ...     _ = path.write_text("(0,25)\\t1064\\t174\\n(1,133)\\t1072\\t3154\\n")
+        ...     path = pathlib.Path(folder) / "test.inter"
+        ...     _ = path.write_text(
+        ...         "user_id:token\\titem_id:token\\tlabel:float\\nu\\ta\\t1\\nu\\tb\\t0\\n"
+        ...     )
         ...     frozen = tr.designs.FrozenNegatives.read(path)
-        >>> frozen.n_rows
-        2
+        >>> frozen.item_id.tolist(), frozen.negative.tolist()
+        (['a'], ['b'])
         """
-        if Path(path).suffix.lower() in tables.PARQUET:
+        path = Path(path)
+        if path.suffix.lower() in tables.PARQUET:
+            if path.is_file() and _FORMAT_KEY not in tables.parquet_metadata(path):
+                return cls._from_table(path, replacement)
             return cls.load(path)
-        return cls.from_ncf(path, replacement=replacement)
+        if _ncf.content(path).lstrip()[:1] in ("(", ""):
+            return cls.from_ncf(path, replacement=replacement)
+        return cls._made(path, _ncf.labelled(path), replacement)
 
     @classmethod
     def load(cls, path: Any) -> FrozenNegatives:
@@ -407,9 +474,10 @@ class FrozenNegatives:
                     f"{FORMAT_VERSION}: upgrade truerank"
                 )
             lists = [np.asarray(part) for part in source.values("negatives").tolist()]
+            by_user = "item_id" not in source.columns
             found = cls(
                 _checks.ids(source.values("user_id"), "user_id"),
-                _checks.ids(source.values("item_id"), "item_id"),
+                _NO_ITEMS if by_user else _checks.ids(source.values("item_id"), "item_id"),
                 starts([part.size for part in lists]),
                 _checks.ids(np.concatenate(lists), "negatives"),
                 bool(card["replacement"]),
@@ -458,7 +526,14 @@ class FrozenNegatives:
         >>> frozen.n_rows
         2
         """
-        users, targets, negatives = _ncf.read(Path(path))
+        return cls._made(Path(path), _ncf.read(Path(path)), replacement)
+
+    @classmethod
+    def _made(
+        cls, path: Path, read: tuple[list[str], list[str], list[list[str]]], replacement: bool
+    ) -> FrozenNegatives:
+        """From users, targets (none if negatives are those of users) and lists of negatives."""
+        users, targets, negatives = read
         items = _ncf.ids([*targets, *itertools.chain.from_iterable(negatives)])
         found = cls(
             _ncf.ids(users),
@@ -466,12 +541,37 @@ class FrozenNegatives:
             starts([len(row) for row in negatives]),
             items[len(targets) :],
             Scheme(replacement).replacement,
-            protocol={"source": Path(path).name},
-            path=Path(path),
+            protocol={"source": path.name},
+            path=path,
         )
-        code = np.unique(found.negative, return_inverse=True)[1]
-        check_repeated(found, np.arange(found.n_rows), found.start, code)
-        return found
+        return found._checked()
+
+    @classmethod
+    def _from_table(cls, path: Path, replacement: bool) -> FrozenNegatives:
+        """From a table that is not ours, with lists of negatives."""
+        table = tables.read(path)
+        user, item = table.find("user_id"), table.find("item_id")
+        if user is None or "negatives" not in table.columns:
+            raise table.missing("user_id and negatives")
+        lists = [np.asarray(part) for part in table.values("negatives").tolist()]
+        empty = [row for row, part in enumerate(lists) if part.size == 0]
+        if empty or not lists:
+            raise InputError(f"{path} has no negatives{f' in row {empty[0]}' if empty else ''}")
+        found = cls(
+            _checks.ids(table.values(user), "user_id"),
+            _NO_ITEMS if item is None else _checks.ids(table.values(item), "item_id"),
+            starts([part.size for part in lists]),
+            _checks.ids(np.concatenate(lists), "negatives"),
+            Scheme(replacement).replacement,
+            protocol={"source": path.name},
+            path=path,
+        )
+        return found._checked()
+
+    def _checked(self) -> FrozenNegatives:
+        code = np.unique(self.negative, return_inverse=True)[1]
+        check_repeated(self, np.arange(self.n_rows), self.start, code)
+        return self
 
 
 def starts(lengths: Any) -> IntArray:
@@ -513,5 +613,6 @@ def raise_if(
         row = int(row_of[np.argmax(wrong)])
         raise InputError(
             f"{int(wrong.sum())} frozen negatives {what} (the first: of user "
-            f"{frozen.user_id[row]}, item {frozen.item_id[row]}); {remedy}"
+            f"{frozen.user_id[row]}{'' if frozen.by_user else f', item {frozen.item_id[row]}'}); "
+            f"{remedy}"
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -143,7 +143,7 @@ class Kernel:
         scorer, task = prepared
         design = self.design
         if isinstance(design, Frozen):
-            design = Frozen(design.negatives.of_users(task.user_id))
+            design = replace(design, negatives=design.negatives.of_users(task.user_id))
         ledger = asking(scorer)
         before = 0 if ledger is None else ledger.asked
         ranked = carry_out(

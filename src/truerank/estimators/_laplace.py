@@ -16,6 +16,7 @@ mode, hence eigenvalues are kept away from 0 in the steps.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -27,6 +28,23 @@ _MAX_STEPS = 100
 _TOLERANCE = 1e-3  # nats that a step gains when it is the last one
 _LONGEST = 5.0  # a step changes no log-mass by more
 _LEAST_CURVATURE = 0.25  # of the log posterior, where the prior alone gives 1
+
+
+class LogLikelihood(Protocol):
+    """What was seen, as a log-likelihood of the coefficients of a log-spline law."""
+
+    @property
+    def spline(self) -> LogSpline:
+        """The family of laws."""
+        ...
+
+    def value(self, coefficients: FloatArray) -> float:
+        """l(c), up to a constant."""
+        ...
+
+    def derivatives(self, coefficients: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """l, its gradient and minus its Hessian."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -85,7 +103,7 @@ class Mode:
 
 
 def find_mode(
-    mixture: Mixture, factor: FloatArray, start: FloatArray, *, centre: FloatArray | float = 0.0
+    seen: LogLikelihood, factor: FloatArray, start: FloatArray, *, centre: FloatArray | float = 0.0
 ) -> Mode:
     """The mode for a prior N(``centre``, ``factor`` ``factor``'), by damped Newton steps from
     ``start``, in the coordinates z of c = centre + factor z, whose prior is standard normal."""
@@ -93,7 +111,7 @@ def find_mode(
     n_iter, converged = 0, False
     while n_iter < _MAX_STEPS and not converged:
         n_iter += 1
-        value, gradient, curvature = mixture.derivatives(centre + factor @ z)
+        value, gradient, curvature = seen.derivatives(centre + factor @ z)
         value -= 0.5 * float(z @ z)
         slope = factor.T @ gradient - z
         values, vectors = np.linalg.eigh(factor.T @ curvature @ factor)
@@ -103,7 +121,7 @@ def find_mode(
         if gain < _TOLERANCE:  # Newton's last step squares what is left: no need to look again
             z, value, converged = z + step, value + 0.5 * gain, True
             break
-        length = _rise(mixture, factor, centre, z, step, value, gain)
+        length = _rise(seen, factor, centre, z, step, value, gain)
         if not length:  # the value is as high as its rounding lets it be
             converged = gain < 1e-12 * abs(value)
             break
@@ -118,7 +136,7 @@ def find_mode(
 
 
 def _rise(
-    mixture: Mixture,
+    seen: LogLikelihood,
     factor: FloatArray,
     centre: FloatArray | float,
     z: FloatArray,
@@ -127,11 +145,11 @@ def _rise(
     gain: float,
 ) -> float:
     """How much of ``step`` to take so that the log posterior rises; 0 if none does."""
-    largest = float(np.abs(mixture.spline.basis @ (factor @ step)).max())
+    largest = float(np.abs(seen.spline.basis @ (factor @ step)).max())
     length = min(1.0, _LONGEST / max(largest, 1e-300))
     for _ in range(40):
         moved = z + length * step
-        reached = mixture.value(centre + factor @ moved) - 0.5 * float(moved @ moved)
+        reached = seen.value(centre + factor @ moved) - 0.5 * float(moved @ moved)
         if reached >= value + 1e-4 * length * gain:
             return length
         length *= 0.5

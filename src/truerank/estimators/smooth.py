@@ -13,7 +13,7 @@ from truerank import _checks
 from truerank._types import FloatArray
 from truerank.errors import ConvergenceWarning
 from truerank.estimators._base import Estimator, Fit
-from truerank.estimators._laplace import Mixture, Mode, find_mode
+from truerank.estimators._laplace import LogLikelihood, Mixture, Mode, find_mode
 from truerank.estimators._logspline import DEGREE, LogSpline, enough_functions, log_spline
 from truerank.estimators._neighbours import on_grid
 from truerank.estimators._posterior import Component, Posterior
@@ -115,8 +115,8 @@ class Smooth(Estimator):
         priors: Iterable[Path],
     ) -> Fit:
         mixture = Mixture(model, spline, counts.effective_users)
-        modes = _modes(mixture, priors)
-        posterior = _average(mixture, modes)
+        modes = find_modes(mixture, priors)
+        posterior = Posterior(model, spline, components(modes), counts.effective_users)
         values = posterior.mean(metrics)
         converged = all(mode.converged for mode in modes)
         if not converged:
@@ -142,7 +142,7 @@ def telling_size(counts: RankCounts) -> int:
     return int(counts.sample_size[order[np.argmax(reached)]])
 
 
-def _modes(mixture: Mixture, priors: Iterable[Path]) -> list[Mode]:
+def find_modes(seen: LogLikelihood, priors: Iterable[Path]) -> list[Mode]:
     """The modes under all priors, each sought from that of its stiffer neighbour.
 
     Their evidence is multiplied by the weight of the prior.
@@ -154,7 +154,7 @@ def _modes(mixture: Mixture, priors: Iterable[Path]) -> list[Mode]:
         start = path.centre if stiffest is None else stiffest
         before = -np.inf
         for number, factor in enumerate(path.factors):
-            mode = find_mode(mixture, factor, start, centre=path.centre)
+            mode = find_mode(seen, factor, start, centre=path.centre)
             modes.append(replace(mode, log_evidence=mode.log_evidence + path.log_weight))
             start = mode.coefficients
             if number == 0:
@@ -166,20 +166,16 @@ def _modes(mixture: Mixture, priors: Iterable[Path]) -> list[Mode]:
     return modes
 
 
-def _average(mixture: Mixture, modes: Sequence[Mode]) -> Posterior:
+def components(modes: Sequence[Mode]) -> tuple[Component, ...]:
+    """The modes worth keeping, weighed by their evidence."""
     log_evidence = np.array([mode.log_evidence for mode in modes])
     weight = np.exp(log_evidence - log_evidence.max())
     weight[weight < _NEGLIGIBLE * weight.sum()] = 0.0
     weight /= weight.sum()
-    return Posterior(
-        mixture.likelihood,
-        mixture.spline,
-        tuple(
-            Component(float(share), mode.coefficients, mode.root)
-            for share, mode in zip(weight, modes, strict=True)
-            if share > 0
-        ),
-        mixture.n_users,
+    return tuple(
+        Component(float(share), mode.coefficients, mode.root)
+        for share, mode in zip(weight, modes, strict=True)
+        if share > 0
     )
 
 

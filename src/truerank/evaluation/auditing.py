@@ -5,6 +5,7 @@ Whatever is at hand is looked at: negatives, test and training data, sampled ran
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,8 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from truerank import estimators
-from truerank._types import IntArray, Level
+from truerank._types import Level
+from truerank.designs import FrozenNegatives
 from truerank.errors import ConvergenceWarning, InputError
+from truerank.evaluation import drawn
+from truerank.evaluation.negatives import Negatives
 from truerank.inference.fit_test import CHECK, IMPOSSIBLE, OTHER, UNFOLLOWED, fit_test
 from truerank.inference.result import Result, plain
 from truerank.outcomes.counts import RankCounts
@@ -105,37 +109,6 @@ class Audit(Result):
         return "\n".join(map(str, self.findings))
 
 
-@dataclass(frozen=True)
-class Negatives:
-    """Negatives of test rows in CSR form: those of row i are item[start[i]:start[i + 1]].
-
-    Attributes
-    ----------
-    user_id, target : array
-        User and target of each row, shape (n_rows,).
-    start : array of int
-        Where the negatives of each row begin, shape (n_rows + 1,).
-    item : array
-        The negatives of all rows.
-    """
-
-    user_id: npt.NDArray[Any]
-    target: npt.NDArray[Any]
-    start: IntArray
-    item: npt.NDArray[Any]
-
-    @property
-    def row(self) -> IntArray:
-        """The test row of each negative.
-
-        Returns
-        -------
-        array of int
-            0-based, of the shape of ``item``.
-        """
-        return np.repeat(np.arange(self.user_id.size), np.diff(self.start))
-
-
 def audit(
     *,
     negatives: Any = None,
@@ -150,8 +123,9 @@ def audit(
     Parameters
     ----------
     negatives : FrozenNegatives, table or dict of these, optional
-        Frozen negatives, or a table with ``user_id``, ``item_id`` (the target) and ``negatives``
-        (a list); or a dict from models to such, which should all be the same.
+        Frozen negatives, the path of a file of them (ours, NCF's, Elliot's, RecBole's), or a table
+        with ``user_id``, ``item_id`` (the target) and ``negatives`` (a list); or a dict from models
+        to such, which should all be the same.
     test : table or pair of arrays, optional
         Targets: ``user_id`` and ``item_id``, or (user_ids, item_ids).
     train : table or pair of arrays, optional
@@ -180,8 +154,12 @@ def audit(
     """
     found: list[Finding] = []
     by_model = negatives if isinstance(negatives, Mapping) else {"": negatives}
-    read = {name: read_negatives(value) for name, value in by_model.items() if value is not None}
     test_pairs = None if test is None else interactions(test, "test")
+    read = {
+        name: read_negatives(value, test_pairs)
+        for name, value in by_model.items()
+        if value is not None
+    }
     train_pairs = None if train is None else interactions(train, "train")
     catalogue = _catalogue(item_ids, test_pairs, train_pairs)
     for name, value in read.items():
@@ -200,13 +178,18 @@ def audit(
     return Audit(tuple(sorted(found, key=lambda finding: order[finding.level])))
 
 
-def read_negatives(source: Any) -> Negatives:
+def read_negatives(
+    source: Any, test: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = None
+) -> Negatives:
     """Negatives from frozen ones or any table of them.
 
     Parameters
     ----------
-    source : FrozenNegatives, Negatives or table
-        With ``user_id``, ``item_id`` (the target) and ``negatives`` (a list).
+    source : FrozenNegatives, Negatives, table or path
+        With ``user_id``, ``item_id`` (the target) and ``negatives`` (a list); or a file of any kind
+        that `truerank.designs.FrozenNegatives.read` reads.
+    test : pair of arrays, optional
+        Users and targets, for negatives that belong to users, whatever the target.
 
     Returns
     -------
@@ -215,10 +198,16 @@ def read_negatives(source: Any) -> Negatives:
     """
     if isinstance(source, Negatives):
         return source
-    table = source.to_arrow() if hasattr(source, "to_arrow") else source
+    if isinstance(source, (str, os.PathLike)):
+        # Repeated negatives are a finding, no error: take them as drawn with replacement.
+        source = FrozenNegatives.read(source, replacement=True)
+    if isinstance(source, FrozenNegatives):
+        if source.by_user:
+            return _with_targets(source, test)
+        return Negatives(source.user_id, source.item_id, source.start, source.negative)
     from truerank.outcomes import tables
 
-    frame = tables.read(table)
+    frame = tables.read(source)
     columns = frame.find("user_id"), frame.find("item_id")
     if columns[0] is None or columns[1] is None:
         raise frame.missing("user_id and item_id")
@@ -227,6 +216,27 @@ def read_negatives(source: Any) -> Negatives:
     start = np.concatenate([[0], np.cumsum(length)])
     item = np.concatenate(lists) if lists else np.empty(0, dtype=np.int64)
     return Negatives(frame.values(columns[0]), frame.values(columns[1]), start, item)
+
+
+def _with_targets(
+    frozen: FrozenNegatives, test: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None
+) -> Negatives:
+    """Negatives of users, one row per target of theirs."""
+    if test is None:
+        raise InputError(
+            f"{frozen.path or 'negatives'} names no targets; give the test as well, whose targets "
+            "were ranked among them"
+        )
+    users, targets = test
+    order = np.argsort(frozen.user_id, kind="stable")
+    at = np.minimum(np.searchsorted(frozen.user_id[order], users), order.size - 1)
+    row = order[at]
+    known = frozen.user_id[row] == users
+    row = row[known]
+    length = np.diff(frozen.start)[row]
+    start = np.concatenate([[0], np.cumsum(length)])
+    place = np.arange(start[-1]) + np.repeat(frozen.start[row] - start[:-1], length)
+    return Negatives(users[known], targets[known], start, frozen.negative[place])
 
 
 def _about_negatives(
@@ -263,7 +273,7 @@ def _about_negatives(
     yield _count(
         own, "error", "targets",
         f"{own} targets{whose} are among their own negatives: they can only tie with themselves.",
-        "Leave the target out of the draw.",
+        "Leave the target out of the draw, or drop them: Frozen(negatives, drop_targets=True).",
         f"No target{whose} is among its negatives.",
     )  # fmt: skip
     if train is not None:
@@ -276,52 +286,56 @@ def _about_negatives(
             f"No negative{whose} is a training item of its user.",
         )  # fmt: skip
     if catalogue is not None and item.size:
-        yield _uniform(item, catalogue, train, whose)
+        lost = ~np.isin(item, catalogue)
+        if lost.any():
+            yield Finding(
+                "error",
+                "unknown-items",
+                f"{int(lost.sum())} negatives{whose} are no items of the catalogue.",
+                "Check that negatives and data use the same ids.",
+                int(lost.sum()),
+            )
+        else:
+            yield _how_drawn(negatives, catalogue, train, whose)
 
 
-def _uniform(
-    item: npt.NDArray[Any],
+def _how_drawn(
+    negatives: Negatives,
     catalogue: npt.NDArray[Any],
     train: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None,
     whose: str,
 ) -> Finding:
-    """Chi-square of negatives against uniform, in groups of items by popularity."""
-    from scipy.stats import chi2
-
-    seen = np.isin(item, catalogue)
-    if not seen.all():
-        lost = int((~seen).sum())
-        return Finding(
-            "error",
-            "unknown-items",
-            f"{lost} negatives{whose} are no items of the catalogue.",
-            "Check that negatives and data use the same ids.",
-            lost,
-        )
-    drawn = np.bincount(np.searchsorted(catalogue, item), minlength=catalogue.size)
-    known = np.empty(0, catalogue.dtype) if train is None else train[1]
-    known = known[np.isin(known, catalogue)]
-    popularity = np.bincount(np.searchsorted(catalogue, known), minlength=catalogue.size)
-    n_groups = int(min(20, catalogue.size, item.size // 20))
-    if n_groups < 2:
+    """Whether negatives were drawn uniformly; if not, by popularity or in another way."""
+    found = drawn.look(negatives, catalogue, train)
+    if found is None:
         return Finding("ok", "uniform", f"Too few negatives{whose} to tell how they were drawn.")
-    groups = np.array_split(np.argsort(-popularity, kind="stable"), n_groups)
-    observed = np.array([drawn[group].sum() for group in groups], dtype=np.float64)
-    expected = np.array([group.size for group in groups]) * item.size / catalogue.size
-    statistic = float(((observed - expected) ** 2 / expected).sum())
-    p_value = float(chi2.sf(statistic, n_groups - 1))
-    lift = observed[0] / expected[0]
-    # Popular items are left out of more pools (training items), which pulls their share down.
-    if p_value < _SIGNIFICANT and lift > 1.1:
+    if found.p_value >= _SIGNIFICANT or found.spread < drawn.NEGLIGIBLE:
+        return Finding("ok", "uniform", f"Negatives{whose} look uniform over the catalogue.")
+    remedy = (
+        "Draw negatives uniformly; if these were drawn with replacement by probabilities that are "
+        "known, give them: Frozen(negatives, probability=...)."
+    )
+    chance = f"(p = {found.p_value:.0e})"
+    if found.by_popularity:
+        how = "more" if found.alpha > 0 else "less"
         return Finding(
             "error",
             "popularity-sampled",
-            f"Negatives{whose} are not drawn uniformly: the most popular of {n_groups} groups of "
-            f"items is drawn {lift:.1f} times too often (chi-square p = {p_value:.0e}).",
-            "No correction here holds for popularity sampling: draw negatives uniformly.",
-            int(observed[0]),
+            f"Negatives{whose} are not drawn uniformly: popular items are drawn {how} often, about "
+            f"as by (count + 1)^{found.alpha:.2f}; the most popular twentieth of items is drawn "
+            f"{found.lift:.1f} times as often as it would be {chance}.",
+            remedy,
+            found.excess,
         )
-    return Finding("ok", "uniform", f"Negatives{whose} look uniform over the catalogue.")
+    never = f"; {found.never:,} items that should occur never do" if found.never else ""
+    return Finding(
+        "error",
+        "not-uniform",
+        f"Negatives{whose} are not drawn uniformly, nor by popularity: how often items are drawn "
+        f"varies by {found.spread:.0%} beyond chance{never} {chance}.",
+        remedy,
+        found.excess,
+    )
 
 
 def _same_negatives(read: Mapping[str, Negatives]) -> Finding:

@@ -124,7 +124,7 @@ def evaluate(
         carried, reason, counts, catalogue=task.catalogue, train=train is not None,
         n_users=task.n_users, population=asked.population, targets=task.n_rows, seed=seed,
         ties="random" if counts.adaptive and ties == "spread" else ties, estimator=chosen,
-    )  # fmt: skip
+    ) | dict(ranked.facts)  # fmt: skip
     found = estimate(
         counts,
         wanted,

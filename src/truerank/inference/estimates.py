@@ -230,7 +230,10 @@ class _Intervals:
     def found(self) -> dict[str, Interval]:
         fitted, counts = self.fitted, self.fitted.counts
         per_user = counts.total_weight / counts.n_users
-        ends = intervals(fitted.fit, fitted.law, fitted.metrics, counts, **self.asked)
+        best = [largest(metric, counts) for metric in fitted.metrics]
+        ends = intervals(
+            fitted.fit, fitted.law, fitted.metrics, counts.n_users, best=best, **self.asked
+        )
         return {
             metric.key: interval.scaled(per_user)
             for metric, interval in zip(fitted.metrics, ends, strict=True)

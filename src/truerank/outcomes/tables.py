@@ -147,6 +147,14 @@ def read(source: Any, *, name: str = "table") -> Table:
     return Table(frame, name)
 
 
+def reads(path: Any) -> bool:
+    """Whether the ending of a file is one that `read` knows."""
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    if suffixes[-1:] == [".gz"]:
+        return suffixes[-2:-1] != [] and suffixes[-2] in _SEPARATORS
+    return bool(suffixes) and suffixes[-1] in (*PARQUET, *_SEPARATORS)
+
+
 def _as_frame(source: Any) -> Any:
     """``source``, or the pyarrow table of an object that is no frame but streams Arrow."""
     import narwhals as nw

@@ -139,7 +139,12 @@ def _negatives(counts: RankCounts, card: Mapping[str, Any]) -> str:
     if not isinstance(design, Mapping):
         return NOT_RECORDED
     if "sha256" in design:
-        return f"frozen in a file; sha256 {design['sha256']}"
+        told = f"frozen in a file; sha256 {design['sha256']}"
+        if card.get("dropped_targets"):
+            told += f"; {card['dropped_targets']:,} that were their user's target dropped"
+        if "effective_negatives" in card:
+            told += f"; thinned to {card['effective_negatives']:.1f} uniform ones per target"
+        return told
     if design.get("shared_by"):
         return f"shared by {design['shared_by']:,} users each, by seed"
     return "each user's own, by seed and user id"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from truerank._types import FloatArray, IntArray
@@ -10,6 +11,7 @@ from truerank.designs.draws import Draw, Uniform
 from truerank.outcomes.schemes import Scheme
 from truerank.rng import Keys
 from truerank.sampling import _tie_modes
+from truerank.scoring.task import Task
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,10 @@ class Ranked:
         The replicate group of each row, where negatives were shared; None for independent rows.
     target_score
         The target's own score, where a user has several targets with negatives of their own.
+    rows
+        The test rows that these are, where some were left without negatives; None for all.
+    facts
+        What the protocol card should say of the negatives.
     """
 
     above: IntArray
@@ -44,6 +50,8 @@ class Ranked:
     ties_broken: bool
     replicate: IntArray | None = None
     target_score: FloatArray | None = None
+    rows: IntArray | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     def of(self, rows: IntArray) -> Ranked:
         """Some of the rows; ``pairs`` are still those of all."""
@@ -53,6 +61,10 @@ class Ranked:
             for name in names
         }
         return replace(self, **some)
+
+    def of_task(self, task: Task) -> Task:
+        """The task of the rows that were ranked."""
+        return task if self.rows is None else task.take(self.rows)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from truerank.progress import Progress
 from truerank.rng import user_keys
 from truerank.sampling import _batched, _fused, _tie_modes, blocks
 from truerank.sampling._drawing import Drawing, Ranked
-from truerank.sampling.frozen import matched
+from truerank.sampling.frozen import negatives_of
 from truerank.sampling.pools import check_pools
 from truerank.scoring import exact, ties
 from truerank.scoring.ledger import Ledger, asking_within
@@ -92,9 +92,10 @@ def _carried_out(
         )
     mode = while_drawing(design, ties)
     if isinstance(design, Frozen):
-        start, items = matched(design.negatives, task, scorer)
-        drawing = drawing_of(design.scheme(task.catalogue), mode, task, seed)
-        return _given(scorer, task, start, items, drawing, progress)
+        held = negatives_of(design, task, scorer, seed)
+        drawing = drawing_of(design.scheme(task.catalogue), mode, held.task, seed)
+        found = _given(scorer, held.task, held.start, held.items, drawing, progress)
+        return dataclasses.replace(found, rows=held.rows, facts=held.facts)
     if isinstance(design, Adaptive):
         scheme = design.scheme(task.catalogue)
         total = negatives_within(design.budget, task)

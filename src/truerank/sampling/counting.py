@@ -42,6 +42,7 @@ def counts_of(task: Task, ranked: Ranked, ties: str, seed: int) -> RankCounts:
     RankCounts
         Distinct outcomes with their weights.
     """
+    task = ranked.of_task(task)
     policy, keys = _left_to_do(task, ranked, ties, seed)
 
     def of(task: Task, ranked: Ranked, keys: Keys | None) -> RankCounts:
@@ -132,6 +133,7 @@ def paired_counts_of(task: Task, found: RankedTogether, ties: str, seed: int) ->
     PairedCounts
         Distinct joint outcomes with their weights; those of one model are what `counts_of` gives.
     """
+    task = next(iter(found.ranked.values())).of_task(task)
     if task.several:
         raise InputError(
             f"users have up to {int(task.n_targets.max())} targets; models are counted together "
@@ -184,6 +186,7 @@ def table_of(scorer: Scorer, task: Task, ranked: Ranked, ties: str, seed: int) -
     """
     import pyarrow as pa
 
+    task = ranked.of_task(task)
     policy, keys = _left_to_do(task, ranked, ties, seed)
     targets = targets_of(task, ranked, seed)
     rank = _ties.ranks if targets is None else targets.ranks

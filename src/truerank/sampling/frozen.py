@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from truerank import _checks
 from truerank._types import IntArray
 from truerank.designs.fixed import Fixed
-from truerank.designs.frozen import FrozenNegatives, check_repeated, raise_if, starts
+from truerank.designs.frozen import Frozen, FrozenNegatives, check_repeated, raise_if, starts
+from truerank.designs.probability import Probability
 from truerank.errors import InputError
+from truerank.rng import draws, unit
 from truerank.sampling import streams
 from truerank.sampling.pools import check_pools
 from truerank.scoring.scorer import Scorer
@@ -19,17 +23,67 @@ from truerank.scoring.task import Task, prepare
 _DRAWS = 2**20  # at a time
 
 
-def matched(frozen: FrozenNegatives, task: Task, scorer: Scorer) -> tuple[IntArray, IntArray]:
-    """(start, items): the negatives of each row of a task, as item rows.
+# Uniform negatives per target, in the mean, below which a thinned sample is refused.
+LEAST_EFFECTIVE = 1.0
+_THINNING = np.uint64(0xA0761D6478BD642F)  # apart from what negatives and ties are drawn by
+
+
+@dataclass(frozen=True)
+class Held:
+    """The negatives that a task meets: those of row i of ``task`` are items[start[i]:start[i + 1]].
+
+    ``rows`` are the rows of the task that was asked for, where not all have negatives; ``facts`` go
+    to the protocol card.
+    """
+
+    task: Task
+    start: IntArray
+    items: IntArray
+    rows: IntArray | None
+    facts: dict[str, Any]
+
+
+def negatives_of(design: Frozen, task: Task, scorer: Scorer, seed: int) -> Held:
+    """The negatives of each row of a task, as item rows, thinned if the design says so.
 
     Every row must have some; they may not be items that the task leaves out.
     """
+    frozen = design.negatives
+    start, items, mine = _matched(frozen, task, scorer)
+    facts: dict[str, Any] = {}
+    row_of = np.repeat(np.arange(task.n_rows), np.diff(start))
+    if design.drop_targets:
+        own = _are_targets(task, row_of, items)
+        facts["dropped_targets"] = int(own.sum())
+        start, items = _kept(start, items, ~own)
+        row_of = row_of[~own]
+        _check_some(task, start, "whose negatives are all targets of their user")
+    raise_if(
+        streams.is_left_out(task, np.arange(task.n_rows), row_of, items),
+        frozen,
+        mine[row_of],
+        "are targets or training items of their user",
+        "freeze with the same train=, leave train out here to rank among them, or drop targets: "
+        "drop_targets=True",
+    )
+    check_repeated(frozen, mine, start, items)
+    if design.probability is None:
+        return Held(task, start, items, None, facts)
+    return _thinned(design.probability, task, scorer, start, items, seed, facts)
+
+
+def _matched(
+    frozen: FrozenNegatives, task: Task, scorer: Scorer
+) -> tuple[IntArray, IntArray, IntArray]:
+    """(start, items, row of the file) of each row of a task."""
     where = "the frozen negatives"
     user = scorer.user_ids.rows(frozen.user_id, where)
-    target = scorer.item_ids.rows(frozen.item_id, where)
-    known = user * task.catalogue + target
+    known, asked = user, task.user
+    if not frozen.by_user:
+        target = scorer.item_ids.rows(frozen.item_id, where)
+        known = user * task.catalogue + target
+        asked = task.user * task.catalogue + task.target
     order = np.argsort(known, kind="stable")
-    asked = task.user * task.catalogue + task.target
     at = np.searchsorted(known[order], asked)
     missing = np.append(known[order], -1)[at] != asked  # -1: beyond the last
     if missing.any():
@@ -43,17 +97,80 @@ def matched(frozen: FrozenNegatives, task: Task, scorer: Scorer) -> tuple[IntArr
     length = np.diff(frozen.start)[mine]
     start = starts(length)
     place = np.arange(start[-1]) - np.repeat(start[:-1] - frozen.start[mine], length)
-    items = scorer.item_ids.rows(frozen.negative[place], where)
-    row_of = np.repeat(np.arange(task.n_rows), length)
-    raise_if(
-        streams.is_left_out(task, np.arange(task.n_rows), row_of, items),
-        frozen,
-        mine[row_of],
-        "are targets or training items of their user",
-        "freeze with the same train=, or leave train out here to rank among them",
-    )
-    check_repeated(frozen, mine, start, items)
-    return start, items
+    return start, scorer.item_ids.rows(frozen.negative[place], where), mine
+
+
+def _thinned(
+    probability: Probability,
+    task: Task,
+    scorer: Scorer,
+    start: IntArray,
+    items: IntArray,
+    seed: int,
+    facts: dict[str, Any],
+) -> Held:
+    """A uniform sample out of one drawn with replacement by ``probability``.
+
+    A draw of item i is kept with chance q_min / q_i. Each draw is then kept as item i with the
+    same chance for all i, independently of the others: what is left is uniform, with replacement,
+    and its size says nothing about ranks.
+    """
+    weight = probability.of_items(scorer.item_ids.values(np.arange(task.catalogue)))
+    least = float(weight.min())
+    if least <= 0.0:
+        raise InputError(
+            f"{int((weight <= 0).sum())} of {task.catalogue} items have probability 0: they are "
+            "never among the negatives, so that nothing tells whether they rank above the target. "
+            "Leave them out of the catalogue, or draw negatives again, uniformly"
+        )
+    length = np.diff(start)
+    number = np.arange(items.size) - np.repeat(start[:-1], length)
+    keys = np.repeat(task.keys(seed) ^ _THINNING, length)
+    expected = float(length.mean() * weight.size * least / weight.sum())
+    if expected < LEAST_EFFECTIVE:
+        raise InputError(
+            f"of {length.mean():.0f} negatives per target {expected:.2f} are left as a uniform "
+            f"sample; at least {LEAST_EFFECTIVE:g} is needed. The probabilities range from 1 to "
+            f"{weight.max() / least:,.0f}: draw negatives again, uniformly, or many more of them"
+        )
+    start, items = _kept(start, items, unit(draws(keys, number)) < least / weight[items])
+    facts = {**facts, "effective_negatives": float(items.size / task.n_rows)}
+    some = np.diff(start) > 0
+    if some.all():
+        return Held(task, start, items, None, facts)
+    if task.n_rows > task.n_users:
+        raise InputError(
+            f"{int((~some).sum())} targets are left without negatives, of users with several "
+            "targets, who cannot be left out in part; draw more negatives"
+        )
+    rows = np.flatnonzero(some)
+    facts["users_without_negatives"] = int((~some).sum())
+    return Held(task.take(rows), starts(np.diff(start)[rows]), items, rows, facts)
+
+
+def _are_targets(task: Task, row_of: IntArray, items: IntArray) -> npt.NDArray[np.bool_]:
+    """Which negatives are targets of their user."""
+    targets = np.sort(task.group * task.catalogue + task.target)
+    asked = task.group[row_of] * task.catalogue + items
+    at = np.minimum(np.searchsorted(targets, asked), targets.size - 1)
+    return np.asarray(targets[at] == asked)
+
+
+def _kept(
+    start: IntArray, items: IntArray, keep: npt.NDArray[np.bool_]
+) -> tuple[IntArray, IntArray]:
+    """The rows with some of their items only."""
+    row_of = np.repeat(np.arange(start.size - 1), np.diff(start))
+    return starts(np.bincount(row_of[keep], minlength=start.size - 1)), items[keep]
+
+
+def _check_some(task: Task, start: IntArray, what: str) -> None:
+    empty = np.diff(start) == 0
+    if empty.any():
+        raise InputError(
+            f"{int(empty.sum())} test rows are left {what} (the first: user "
+            f"{task.user_id[np.argmax(empty)]}); leave these users out of the test"
+        )
 
 
 def freeze(

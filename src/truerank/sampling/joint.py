@@ -22,7 +22,7 @@ from truerank.progress import Progress
 from truerank.sampling import _tie_modes, streams
 from truerank.sampling._drawing import Drawing, Ranked
 from truerank.sampling.carry_out import carry_out, drawing_of, while_drawing
-from truerank.sampling.frozen import matched
+from truerank.sampling.frozen import negatives_of
 from truerank.scoring.ledger import asking
 from truerank.scoring.scorer import Scorer, checked
 from truerank.scoring.task import Task
@@ -90,6 +90,8 @@ def rank_together(
         name: carry_out(scorer, tasks[name], design, seed=seed, ties=ties, progress=progress)
         for name, scorer in asked.items()
     }
+    rows_of = next(iter(ranked.values())).of_task
+    tasks = {name: rows_of(task) for name, task in tasks.items()}
     if isinstance(design, Exact):  # ranks say it all: nothing is left to chance
         n_rows = tasks[baseline].n_rows
         return RankedTogether(ranked, (), np.zeros((n_rows, 0, 3, 3), dtype=np.int64))
@@ -99,7 +101,7 @@ def rank_together(
     if isinstance(design, (Fixed, Adaptive)):
         drawing = dataclasses.replace(drawing, draw=design.draw)
     joint = np.zeros((tasks[baseline].n_rows, len(pairs), 3, 3), dtype=np.int64)
-    negatives = _negatives(asked[baseline], tasks[baseline], design, drawing)
+    negatives = _negatives(asked[baseline], tasks[baseline], design, drawing, seed)
     with _progress.reporting(progress, joint.shape[0], "comparing") as advance:
         for rows, wanted in _batches(ranked, pairs):
             items = negatives(rows, wanted)
@@ -150,11 +152,12 @@ def _kept_pairs(ranked: Mapping[str, Ranked], baseline: str) -> Pairs:
 
 
 def _negatives(
-    scorer: Scorer, task: Task, design: Design, drawing: Drawing
+    scorer: Scorer, task: Task, design: Design, drawing: Drawing, seed: int
 ) -> Callable[[IntArray, IntArray], IntArray]:
     """A function that gives the first so many negatives of some rows, filled up with targets."""
     if isinstance(design, Frozen):
-        start, known = matched(design.negatives, task, scorer)
+        held = negatives_of(design, task, scorer, seed)
+        start, known = held.start, held.items
 
         def given(rows: IntArray, wanted: IntArray) -> IntArray:
             number = np.arange(int(wanted.max()))

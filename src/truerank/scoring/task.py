@@ -6,6 +6,7 @@ user's pool, the pool's size, and the user's random key.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -150,6 +151,11 @@ def interactions(source: Any, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[
         if len(source) != 2:
             raise InputError(f"{name} is a sequence of {len(source)}; give (user_ids, item_ids)")
         users, items = (np.asarray(part) for part in source)
+    elif isinstance(source, (str, os.PathLike)) and not tables.reads(source):
+        from truerank.data import readers  # NCF's .rating, RecBole's .inter, ...
+
+        data = readers.read(source)
+        users, items = data.user_id, data.item_id
     else:
         table = tables.read(source)
         columns = table.find("user_id"), table.find("item_id")

@@ -76,9 +76,9 @@ def test_three_items_decreasing_by_hand() -> None:
         pytest.approx((1 / 3, 2 / 5), abs=LOOSE),
         pytest.approx((2 / 3, 11 / 15), abs=LOOSE),
     ]
-    assert found["recall@2"].high_example.rank == (2, 3)
-    assert found["recall@2"].high_example.share == pytest.approx((1 / 5, 4 / 5), abs=1e-6)
-    assert str(found["recall@2"].high_example) == (
+    assert found.bound("recall@2").high_example.rank == (2, 3)
+    assert found.bound("recall@2").high_example.share == pytest.approx((1 / 5, 4 / 5), abs=1e-6)
+    assert str(found.bound("recall@2").high_example) == (
         "20.0 % of users over ranks 1 to 2, 80.0 % over 1 to 3"
     )
 
@@ -91,7 +91,7 @@ def test_replacement_by_hand() -> None:
         found = tr.translate(
             {"hr@1": "0.4"}, "recall@2", n_items=4, sample_size=3, replacement=replacement
         )
-        assert found["Recall@2"].low == pytest.approx(least, abs=LOOSE)
+        assert found.bound("hr@2").low == pytest.approx(least, abs=LOOSE)
 
 
 def test_exact_ranks_leave_only_the_rounding() -> None:
@@ -180,7 +180,9 @@ def test_programs_by_cvxpy(decreasing: bool, replacement: bool) -> None:
         cost = gains(target, n_items) @ p
         low = cp.Problem(cp.Minimize(cost), constraints).solve(solver=cp.CLARABEL)
         high = cp.Problem(cp.Maximize(cost), constraints).solve(solver=cp.CLARABEL)
-        assert (found[target].low, found[target].high) == pytest.approx((low, high), abs=1e-6)
+        assert (found.bound(target).low, found.bound(target).high) == pytest.approx(
+            (low, high), abs=1e-6
+        )
 
 
 @pytest.mark.parametrize("decreasing", [True, False])
@@ -272,8 +274,8 @@ def test_the_truth_lies_between(replacement: bool) -> None:
             decreasing=decreasing,
         )
         for target in targets:
-            assert found[target].low - LOOSE <= gains(target, n_items) @ p
-            assert gains(target, n_items) @ p <= found[target].high + LOOSE
+            assert found.bound(target).low - LOOSE <= gains(target, n_items) @ p
+            assert gains(target, n_items) @ p <= found.bound(target).high + LOOSE
 
 
 @pytest.mark.parametrize("decreasing", [True, False])
@@ -359,7 +361,7 @@ def test_noise_covers_redraws() -> None:
             sample_size=sample_size,
             n_users=n_users,
         )
-        assert found["recall@10"].low <= truth <= found["recall@10"].high
+        assert found.bound("recall@10").low <= truth <= found.bound("recall@10").high
         least = {v.metric: min(v.noise, least[v.metric]) for v in found.published}
     for share, enough in ((1.0, True), (0.25, False)):
         inside = [np.abs(values[m] - mean[m]) <= share * least[m] for m in seen]
@@ -391,9 +393,9 @@ def test_mapped_cut_offs() -> None:
         k = int(metric.partition("@")[2])
         assert cut == float(tr.mapping.get(name)(k, n_items=3706, sample_size=100))
     assert found.sentences == [
-        "Sampled hit_rate@10 is about global hit_rate@356 (bound) to hit_rate@363 (beta 0.5); "
+        "Sampled recall@10 is about global recall@356 (bound) to recall@363 (beta 0.5); "
         "linear 338, beta(1) 372.",
-        "Sampled mrr@5 reaches to about global rank 168 (bound) to 178 (beta 0.5); "
+        "Sampled ap@5 reaches to about global rank 168 (bound) to 178 (beta 0.5); "
         "linear 151, beta(1) 186.",
     ]
 
@@ -401,35 +403,33 @@ def test_mapped_cut_offs() -> None:
 def test_own_metrics() -> None:
     own = tr.Metric("decay", 20, lambda rank: np.exp(-rank / 5))
     found = tr.translate({"hr@10": "0.62", own: "0.21"}, own, n_items=5000, sample_size=50)
-    assert 0 <= found[own].low < found[own].high <= np.exp(-1 / 5)
+    assert 0 <= found.bound(own).low < found.bound(own).high <= np.exp(-1 / 5)
 
 
 def test_result(monkeypatch: pytest.MonkeyPatch) -> None:
     found = tr.translate(
         {"A": {"hr@10": "0.62"}, "B": {"hr@10": "0.58"}},
-        ["recall@10", "auc", "hit@10"],
+        ["recall@10", "auc"],
         n_items=3706,
         sample_size=100,
     )
-    assert found["B", "hr@10"] is found.bounds[5]
-    # With one target per user it is recall by another name.
-    assert found["B", "hr@10"].low == pytest.approx(found["B", "recall@10"].low, abs=1e-9)
-    assert found["B", "hr@10"].high == pytest.approx(found["B", "recall@10"].high, abs=1e-9)
+    assert found.bound(("B", "hr@10")) is found.bounds[2]
+    assert found["B", "hr@10"] is found.estimates[2]
     with pytest.raises(KeyError, match="of which model"):
         _ = found["recall@10"]
-    with pytest.raises(KeyError, match="was not bounded; there are: A: recall@10"):
+    with pytest.raises(KeyError, match="was not translated; there are: A: recall@10"):
         _ = found["A", "ndcg@10"]
     frame = found.to_pandas()
-    assert list(frame.columns) == ["model", "metric", "low", "high"]
+    assert list(frame.columns) == ["model", "metric", "value", "low", "high"]
     assert [row["low"] for row in found.rows()] == frame["low"].tolist()
     content = json.loads(json.dumps(found.to_dict()))
     assert (content["n_items"], content["comparisons"][0]["flip"]) == (3706, "yes")
     assert content["bounds"][0]["low_example"]["rank"] == list(found.bounds[0].low_example.rank)
-    assert found.to_markdown().splitlines()[0] == "| model | metric | low | high |"
-    assert str(found.comparisons[0]) in html.unescape(found._repr_html_())
+    assert found.to_markdown().splitlines()[0] == "| model | metric | value | low | high |"
+    assert found.sentences[0] in html.unescape(found._repr_html_())
     lines = repr(found).splitlines()
     assert lines[0] == "Translation · pool of 3,706 items · samples of 100, with replacement"
-    assert "A: hit_rate@10=0.62" in lines[1]
+    assert "A: recall@10=0.62" in lines[1]
     assert lines[2].split()[:2] == ["A:", "recall@10"]
     assert tr.Translation is type(found)
 

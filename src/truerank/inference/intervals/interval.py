@@ -175,12 +175,13 @@ def intervals(
     fit: Fit,
     law: ErrorLaw,
     metrics: Sequence[Metric],
-    counts: RankCounts,
+    n_users: float,
     *,
     confidence: float = 0.95,
     scope: str = "these-users",
     population_size: float | None = None,
     interval: str = "total",
+    best: Sequence[float] | None = None,
 ) -> list[Interval]:
     """An interval for each metric of a fit, in mean gains, by the law of its errors.
 
@@ -192,8 +193,8 @@ def intervals(
         The law of its errors.
     metrics : list of Metric
         The metrics that the law is about, in its order.
-    counts : RankCounts
-        The outcomes that were fitted.
+    n_users : float
+        The number of users seen.
     confidence : float, default 0.95
         Confidence of the intervals.
     scope : {"these-users", "population"}
@@ -203,32 +204,34 @@ def intervals(
         The number of all users, if the population is not endless.
     interval : {"total", "sampling"}
         Of all that is known of the error, or of the scatter of negatives (and users) alone.
+    best : list of float, optional
+        The `largest` mean gains of the metrics; those of one target per user if not given.
 
     Returns
     -------
     list of Interval
         One per metric.
     """
-    drawn = share_drawn(scope, population_size, counts.n_users)
+    drawn = share_drawn(scope, population_size, n_users)
     kind = check_kind(interval)
     confidence = check_confidence(confidence)
+    most = [largest(metric) for metric in metrics] if best is None else best
     return [
-        interval_of(
-            fit.values[metric.key], law, at, confidence, drawn, largest(metric, counts), kind
-        )
+        interval_of(fit.values[metric.key], law, at, confidence, drawn, most[at], kind)
         for at, metric in enumerate(metrics)
     ]
 
 
-def largest(metric: Metric, counts: RankCounts) -> float:
+def largest(metric: Metric, counts: RankCounts | None = None) -> float:
     """The largest mean gain of a target that a metric can have.
 
     Parameters
     ----------
     metric : Metric
         The metric.
-    counts : RankCounts
-        The outcomes: users with several targets share the best places among them.
+    counts : RankCounts, optional
+        The outcomes: several targets of a user share the best places among them. One target per
+        user if not given.
 
     Returns
     -------
@@ -237,7 +240,7 @@ def largest(metric: Metric, counts: RankCounts) -> float:
     """
     if metric.function is not None:
         return np.inf
-    if not counts.several:
+    if counts is None or not counts.several:
         return metric.best()
     ideal = (counts.weight / counts.n_targets) @ metric.ideal(counts.n_targets)
     return float(ideal) / counts.total_weight

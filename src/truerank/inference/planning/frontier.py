@@ -147,7 +147,8 @@ def frontier(
     counts = getattr(like, "counts", like)
     n_users = max(2, round(supposed.n_users))
     if pairs is None:
-        pairs = [share * counts.pairs_per_user for share in _AROUND]
+        # A quarter of a small sample may be less than a target and one negative.
+        pairs = sorted({max(2.0, share * counts.pairs_per_user) for share in _AROUND})
     most = int(supposed.n_items) - 1
     given = [_checks.real(value, "pairs", low=2.0) for value in pairs]
     costs = sorted({int(np.clip(round(value), min(_FEWEST, most), most)) for value in given})

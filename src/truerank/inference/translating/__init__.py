@@ -1,1 +1,1 @@
-"""What published sampled metrics permit the global ones to be."""
+"""Global metrics from published sampled ones: estimates, and what they permit."""

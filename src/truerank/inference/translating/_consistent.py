@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from truerank._types import FloatArray
+from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError
 from truerank.inference.translating import _published
 from truerank.inference.translating._published import Published
@@ -45,6 +45,15 @@ def sampled_gains(
     }
 
 
+def check_samples(metrics: Sequence[Metric], values: Sequence[Published], sample_size: int) -> None:
+    """Raise if no sampled ranks have the values of a model, to rounding: NDCG@10 above HR@10, say.
+
+    All of them are means over the same sampled ranks, so that no noise excuses it.
+    """
+    rows = np.stack([metric.gain(np.arange(1, sample_size + 1), sample_size) for metric in metrics])
+    _program(values, rows, np.arange(sample_size), "sampled ranks")
+
+
 def fit(
     values: Sequence[Published],
     gains: Mapping[str, SampledGain],
@@ -57,8 +66,9 @@ def fit(
     ``n_values`` of all models are to hold at once: the chance of error is shared among them.
     """
     rows = np.stack([gains[value.metric].mean for value in values])
+    kind = f"{'decreasing ' if mixtures.decreasing else ''}distribution of global ranks"
     if protocol.n_users is None:
-        return list(values), _program(values, rows, mixtures)
+        return list(values), _program(values, rows, mixtures.start, kind)
     log_odds = float(np.log(2.0 * n_values / (1.0 - protocol.confidence)))
     # The noise of a value grows with the variance averaged over users, which is linear in their
     # distribution. Its maximum over all distributions is safe. So is then its maximum over those
@@ -68,11 +78,13 @@ def fit(
         noisy = [
             replace(
                 value,
-                noise=_published.noise(top, gains[value.metric].spread, protocol.n_users, log_odds),
+                noise=_published.noise(
+                    top, gains[value.metric].spread, protocol.n_users * protocol.runs, log_odds
+                ),
             )
             for value, top in zip(values, most, strict=True)
         ]
-        program = _program(noisy, rows, mixtures)
+        program = _program(noisy, rows, mixtures.start, kind)
         before = most
         most = [program.most(gains[value.metric].variance).value for value in values]
         if np.allclose(before, most, rtol=1e-3, atol=1e-12):
@@ -80,15 +92,15 @@ def fit(
     return noisy, program
 
 
-def _program(values: Sequence[Published], rows: FloatArray, mixtures: Family) -> Program:
+def _program(values: Sequence[Published], rows: FloatArray, start: IntArray, kind: str) -> Program:
     """The program of all that fit, ready to be solved; InputError if nothing fits."""
     scale = np.abs(rows).max(axis=1)
     scale[scale == 0.0] = 1.0
     low, high = np.array([value.interval for value in values]).T / scale
-    program = Program(rows / scale[:, None], low, high, mixtures.start)
+    program = Program(rows / scale[:, None], low, high, start)
     nearest = program.relaxed()
     if nearest.value > _FEASIBLE:
-        raise InputError(_contradiction(values, rows, program, nearest, mixtures.decreasing))
+        raise InputError(_contradiction(values, rows, program, nearest, kind))
     return _loosened(program, nearest)
 
 
@@ -107,13 +119,13 @@ def _contradiction(
     rows: FloatArray,
     program: Program,
     nearest: Optimum,
-    decreasing: bool,
+    kind: str,
 ) -> str:
     """Which value cannot hold, and what it could be."""
-    kind = "decreasing distribution" if decreasing else "distribution"
     allowance = "rounding and noise" if any(value.noise for value in values) else "rounding"
     model = values[0].model and f" of {values[0].model}"
-    message = f"no {kind} of global ranks fits {_listed(values)}{model}, to {allowance}"
+    verb = "fit" if kind.endswith("sampled ranks") else "fits"
+    message = f"no {kind} {verb} {_listed(values)}{model}, to {allowance}"
     for value, row in zip(values, rows, strict=True):
         low, high = value.interval
         if low > row.max() or high < row.min():

@@ -12,11 +12,19 @@ import numpy as np
 from truerank import metrics as metrics_module
 from truerank._types import FloatArray
 from truerank.errors import InputError
-from truerank.metrics import Metric
+from truerank.metrics import Metric, MetricLike
 from truerank.outcomes import schemes
 from truerank.outcomes.schemes import Scheme
 
 _BLOCK = 256  # global ranks at a time
+# With one target per user, which published tables are about, these say the same.
+_ALIKE = {
+    "hit_rate": "recall",
+    "recall_min": "recall",
+    "ap_all": "ap",
+    "reciprocal_rank": "ap",
+    "rr": "ap",
+}
 
 
 @dataclass(frozen=True)
@@ -57,6 +65,17 @@ class Published:
         return f"{f'{self.model}: ' if self.model else ''}{self.metric}={self.text}"
 
     @property
+    def value(self) -> float:
+        """The value, in the middle of what rounds to the text.
+
+        Returns
+        -------
+        float
+            0.62 for "0.62" and for "62%".
+        """
+        return (self.low + self.high) / 2.0
+
+    @property
     def interval(self) -> tuple[float, float]:
         """What the expectation of the value may be.
 
@@ -68,6 +87,19 @@ class Published:
         return self.low - self.noise, self.high + self.noise
 
 
+def one_target(metric: Metric) -> Metric:
+    """The metric under the one name that it has for a single target per user."""
+    if metric.function is not None or metric.name not in _ALIKE:
+        return metric
+    return Metric(_ALIKE[metric.name], metric.k)
+
+
+def one_target_key(metric: MetricLike) -> str:
+    """The key of that metric, as anybody spells it."""
+    name, at, cut = metrics_module.key(metric).partition("@")
+    return f"{_ALIKE.get(name, name)}{at}{cut}"
+
+
 def read(
     model: str, values: Mapping[Any, Any], sample_size: int
 ) -> tuple[tuple[Metric, ...], tuple[Published, ...]]:
@@ -75,7 +107,7 @@ def read(
     metrics: dict[str, Metric] = {}
     found = []
     for name, value in values.items():
-        metric, *more = metrics_module.parse(name)
+        metric, *more = map(one_target, metrics_module.parse(name))
         if more:
             raise InputError(f"sampled metric {name!r} is several; give each its own value")
         if metric.key in metrics:

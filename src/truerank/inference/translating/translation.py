@@ -1,21 +1,22 @@
-"""What `translate` gives: bounds with the distributions that attain them, and comparisons."""
+"""What `translate` gives: global metrics with intervals, the order of models, and bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from truerank import metrics as metrics_module
-from truerank._types import Flip, FloatArray
+from truerank._types import TrainingItems
 from truerank.inference.result import Result, plain
+from truerank.inference.translating import _published
 from truerank.inference.translating._published import Published
+from truerank.inference.translating.bounds import Bounds, PossibleFlip, compare
 from truerank.metrics import MetricLike
 
-# A lead below this is none: it is what the solver is accurate to.
-_LEAD = 1e-6
+# Users that values are taken to be averages over where nobody says: few, to be cautious.
+ASSUMED_USERS = 1000
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,18 @@ class PublishedProtocol:
     replacement : bool
         Whether an item may be drawn twice for a user.
     n_users : int or None
-        Users that the values are averages over; None if no noise is allowed for.
+        Users that the values are averages over; None if that is not known.
     confidence : float
-        The probability, at the least, that values stay within the noise allowed for.
+        Confidence of the intervals; also the probability, at the least, that values stay within
+        the noise that bounds allow for.
     decreasing : bool
-        Whether no rank has more users than the rank before it.
+        Whether bounds are about distributions in which no rank has more users than the rank
+        before it.
+    training_items : {"left-out", "kept"}
+        Whether users' training items were left out of the items that their targets are ranked
+        among.
+    runs : int
+        Runs, with negatives of their own, that the values are averages over.
     """
 
     n_items: int
@@ -44,6 +52,19 @@ class PublishedProtocol:
     n_users: int | None
     confidence: float
     decreasing: bool
+    training_items: TrainingItems = "left-out"
+    runs: int = 1
+
+    @property
+    def users(self) -> int:
+        """Users that the values are averages over, assumed if not known.
+
+        Returns
+        -------
+        int
+            1,000 if nobody says.
+        """
+        return ASSUMED_USERS if self.n_users is None else self.n_users
 
     def __str__(self) -> str:
         drawn = "with" if self.replacement else "without"
@@ -53,6 +74,10 @@ class PublishedProtocol:
         ]
         if self.n_users is not None:
             parts.append(f"{self.n_users:,} users, {100 * self.confidence:g} %")
+        if self.runs > 1:
+            parts.append(f"{self.runs} runs")
+        if self.training_items == "kept":
+            parts.append("training items kept")
         if self.decreasing:
             parts.append("decreasing")
         return " · ".join(parts)
@@ -78,54 +103,8 @@ class MappedCut:
 
 
 @dataclass(frozen=True)
-class Example:
-    """A distribution of global ranks.
-
-    Attributes
-    ----------
-    rank : tuple of int
-        Ranks, 1-based.
-    share : tuple of float
-        The share of users at each of them.
-    spread : bool
-        Whether a share is spread evenly over all ranks from 1 to its rank.
-    """
-
-    rank: tuple[int, ...]
-    share: tuple[float, ...]
-    spread: bool
-
-    def cdf(self, k: Any) -> FloatArray:
-        """The probability of a global rank of at most k.
-
-        Parameters
-        ----------
-        k : int or array of int
-            Ranks, 1-based.
-
-        Returns
-        -------
-        array
-            Of the shape of ``k``.
-        """
-        k = np.asarray(k, dtype=np.float64)[..., None]
-        rank = np.array(self.rank, dtype=np.float64)
-        reached = np.minimum(np.floor(k) / rank, 1.0) if self.spread else k >= rank
-        return np.asarray(np.maximum(reached, 0.0) @ np.array(self.share))
-
-    def __str__(self) -> str:
-        # "21.4 % of users at rank 14, 40.4 % at 158", "19.1 % of users over ranks 1 to 169, ..."
-        at, rank = ("over", "ranks ") if self.spread else ("at", "rank ")
-        ends = [f"1 to {end:,}" if self.spread else f"{end:,}" for end in self.rank]
-        return ", ".join(
-            f"{_percent(share)} {at} {end}" if i else f"{_percent(share)} of users {at} {rank}{end}"
-            for i, (share, end) in enumerate(zip(self.share, ends, strict=True))
-        )
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """The smallest and largest value of a global metric.
+class Translated:
+    """The estimate of a global metric.
 
     Attributes
     ----------
@@ -133,132 +112,243 @@ class Bounds:
         The model; empty if there is one without a name.
     metric : str
         The global metric.
+    value : float
+        The estimate: what an exact evaluation of the same users would say.
     low, high : float
-        Its smallest and largest value.
-    low_example, high_example : Example
-        A distribution of ranks that attains each.
+        Interval of the stated confidence, by all that is known of the error.
+    naive : float or None
+        The published sampled value of the same name, taken as it is; None if there is none.
+    total_error : float
+        Root mean squared error.
+    resolvable : bool
+        False where the interval is too wide to settle anything, see `truerank.estimate`; or where
+        no smooth distribution of ranks has the published values.
     """
 
     model: str
     metric: str
+    value: float
     low: float
     high: float
-    low_example: Example
-    high_example: Example
-
-
-@dataclass(frozen=True)
-class FlipSide:
-    """A model whose ranks fit what was published, and what the global metric is then.
-
-    Attributes
-    ----------
-    model : str
-        The model.
-    value : float
-        The global metric.
-    example : Example
-        The distribution of its ranks.
-    """
-
-    model: str
-    value: float
-    example: Example
+    naive: float | None
+    total_error: float
+    resolvable: bool
 
     def __str__(self) -> str:
-        return f"{self.model} {self.value:.4f}: {self.example}"
+        sign = "" if self.resolvable else " ?"
+        return f"{self.value:.4f}{sign} [{self.low:.4f}, {self.high:.4f}]"
 
 
 @dataclass(frozen=True)
-class PossibleFlip:
-    """Whether two models may change places on a global metric.
+class Lead:
+    """Which of two models is ahead on a global metric, and how sure that is.
 
     Attributes
     ----------
     metric : str
         The global metric.
     model, other : str
-        The two models.
-    flip : {"yes", "no", "cannot tell"}
-        ``"cannot tell"`` where the published values themselves do not put one model first.
+        The model that is likely ahead, and the one behind.
+    probability : float
+        The probability that it is, at least a half. Errors of the two are taken to be independent.
     published_first : str or None
         The model that the published values put first.
-    judges : tuple of str
-        The published metrics that say so.
-    global_first : str or None
-        The model that is ahead whatever the ranks; None if either may be.
-    low, high : float
-        Bounds of the metric of ``model`` less that of ``other``.
-    examples : tuple of FlipSide
-        If ``flip`` is ``"yes"``: the model published first at its lowest, the other at its highest.
     """
 
     metric: str
     model: str
     other: str
-    flip: Flip
+    probability: float
     published_first: str | None
-    judges: tuple[str, ...]
-    global_first: str | None
-    low: float
-    high: float
-    examples: tuple[FlipSide, ...] = ()
+
+    @property
+    def flips(self) -> bool:
+        """Whether the published order is likely to flip.
+
+        Returns
+        -------
+        bool
+            True if the model published second is likely ahead.
+        """
+        return self.published_first == self.other
 
     def __str__(self) -> str:
-        return f"{self.metric}: {_verdict(self)}"
+        how = f"{self.metric}: {self.model} is ahead of {self.other}"
+        sure = f"with probability {self.probability:.2f}"
+        if self.flips:
+            return f"{how} {sure}; the published values say the reverse."
+        return f"{how} {sure}."
 
 
 @dataclass(frozen=True, repr=False)
 class Translation(Result):
-    """What published sampled values permit the global metrics to be.
+    """What published sampled values say about the whole catalogue.
 
-    ``result["recall@10"]`` (one model) or ``result["A", "recall@10"]`` gives ``low``, ``high`` and
-    a distribution of ranks that attains each.
+    ``result["recall@10"]`` (one model) or ``result["A", "recall@10"]`` gives ``value``, ``low`` and
+    ``high``. ``result.bounds`` are the smallest and largest values over all distributions of ranks
+    that fit, whatever their shape; they are computed when first asked for.
 
     Attributes
     ----------
     protocol : PublishedProtocol
         How the values were sampled.
-    published : tuple of Published
-        The values that were read.
     mapped : tuple of MappedCut
         The global cut-offs that the sampled ones stand for.
-    bounds : tuple of Bounds
-        Bounds for each model and metric.
-    comparisons : tuple of PossibleFlip
-        Each pair of models on each metric.
+    estimates : tuple of Translated
+        The estimate of each model and metric, with its interval.
+    leads : tuple of Lead
+        Each pair of models on each metric: who is ahead, and how sure that is.
+    strained : tuple of str
+        Models whose values no smooth distribution of ranks has.
 
     Examples
     --------
     >>> found = tr.translate(
-    ...     {"A": {"hr@10": "0.62"}, "B": {"hr@10": "0.58"}},
+    ...     {"A": {"hr@10": "0.62"}, "B": {"hr@10": "0.52"}},
     ...     n_items=1000,
     ...     num_negatives=99,
     ...     replacement=False,
     ... )
     >>> found.comparisons[0].flip
     'yes'
+    >>> print(found.leads[0])
+    recall@10: A is ahead of B with probability 0.6...
     """
 
     protocol: PublishedProtocol
-    published: tuple[Published, ...]
     mapped: tuple[MappedCut, ...]
-    bounds: tuple[Bounds, ...]
-    comparisons: tuple[PossibleFlip, ...]
+    estimates: tuple[Translated, ...]
+    leads: tuple[Lead, ...]
+    strained: tuple[str, ...]
+    _read: tuple[Published, ...]
+    _bounding: Callable[[], tuple[tuple[Published, ...], tuple[Bounds, ...]]] = field(compare=False)
 
-    def __getitem__(self, key: MetricLike | tuple[str, MetricLike]) -> Bounds:
-        model, metric = key if isinstance(key, tuple) else (self.published[0].model, key)
-        wanted = metrics_module.key(metric)
-        models = list(dict.fromkeys(value.model for value in self.published))
-        if not isinstance(key, tuple) and len(models) > 1:
-            raise KeyError(f"{metric!r} of which model? There are: {', '.join(models)}")
-        for bounds in self.bounds:
-            if (bounds.model, bounds.metric) == (model, wanted):
-                return bounds
-        there = ", ".join(
-            f"{bounds.model and f'{bounds.model}: '}{bounds.metric}" for bounds in self.bounds
+    def __getitem__(self, key: MetricLike | tuple[str, MetricLike]) -> Translated:
+        model, metric = self._named(key)
+        return next(e for e in self.estimates if (e.model, e.metric) == (model, metric))
+
+    def bound(self, key: MetricLike | tuple[str, MetricLike]) -> Bounds:
+        """The smallest and largest value of a global metric.
+
+        Parameters
+        ----------
+        key : str or pair of str
+            The metric, or (model, metric).
+
+        Returns
+        -------
+        Bounds
+            ``low``, ``high`` and a distribution of ranks that attains each.
+
+        Examples
+        --------
+        >>> found = tr.translate(
+        ...     {"hr@10": "0.62"}, n_items=1000, num_negatives=99, replacement=False
+        ... )
+        >>> round(found.bound("recall@10").high, 3)
+        0.625
+        """
+        model, metric = self._named(key)
+        return next(b for b in self.bounds if (b.model, b.metric) == (model, metric))
+
+    @cached_property
+    def _bounded(self) -> tuple[tuple[Published, ...], tuple[Bounds, ...]]:
+        return self._bounding()
+
+    @property
+    def published(self) -> tuple[Published, ...]:
+        """The values that were read, with the noise that bounds allow for.
+
+        Returns
+        -------
+        tuple of Published
+            In the order given.
+
+        Examples
+        --------
+        >>> found = tr.translate(
+        ...     {"A": {"hr@10": "0.62"}, "B": {"hr@10": "0.52"}},
+        ...     n_items=1000,
+        ...     num_negatives=99,
+        ...     replacement=False,
+        ... )
+        >>> [value.label for value in found.published]
+        ['A: recall@10=0.62', 'B: recall@10=0.52']
+        """
+        return self._bounded[0]
+
+    @property
+    def bounds(self) -> tuple[Bounds, ...]:
+        """Bounds for each model and metric, whatever the distribution of ranks.
+
+        Returns
+        -------
+        tuple of Bounds
+            In the order of ``estimates``.
+
+        Examples
+        --------
+        >>> found = tr.translate(
+        ...     {"A": {"hr@10": "0.62"}, "B": {"hr@10": "0.52"}},
+        ...     n_items=1000,
+        ...     num_negatives=99,
+        ...     replacement=False,
+        ... )
+        >>> [round(bounds.high, 3) for bounds in found.bounds]
+        [0.625, 0.525]
+        """
+        return self._bounded[1]
+
+    @cached_property
+    def comparisons(self) -> tuple[PossibleFlip, ...]:
+        """Whether each pair of models may change places on each metric, by the bounds.
+
+        Returns
+        -------
+        tuple of PossibleFlip
+            Yes, no or cannot tell.
+
+        Examples
+        --------
+        >>> found = tr.translate(
+        ...     {"A": {"hr@10": "0.62"}, "B": {"hr@10": "0.52"}},
+        ...     n_items=1000,
+        ...     num_negatives=99,
+        ...     replacement=False,
+        ... )
+        >>> found.comparisons[0].flip
+        'yes'
+        """
+        models = list(dict.fromkeys(one.model for one in self.estimates))
+        metrics = list(dict.fromkeys(one.metric for one in self.estimates))
+        return tuple(
+            compare(one, other, metric, self.published, self.bounds)
+            for one, other in itertools.combinations(models, 2)
+            for metric in metrics
         )
-        raise KeyError(f"{key!r} was not bounded; there are: {there}")
+
+    @property
+    def flips(self) -> tuple[Lead, ...]:
+        """Pairs whose published order is likely to flip, the surest first.
+
+        Returns
+        -------
+        tuple of Lead
+            Those of ``leads`` whose model was published second.
+
+        Examples
+        --------
+        >>> found = tr.translate(
+        ...     {"A": {"hr@10": "0.62"}, "B": {"hr@10": "0.52"}},
+        ...     n_items=1000,
+        ...     num_negatives=99,
+        ...     replacement=False,
+        ... )
+        >>> found.flips
+        ()
+        """
+        flipped = [lead for lead in self.leads if lead.flips]
+        return tuple(sorted(flipped, key=lambda lead: -lead.probability))
 
     @property
     def sentences(self) -> list[str]:
@@ -267,7 +357,7 @@ class Translation(Result):
         Returns
         -------
         list of str
-            One sentence per cut-off; recall or hit rate speaks for others of the same.
+            One sentence per cut-off; recall speaks for others of the same.
 
         Examples
         --------
@@ -275,137 +365,103 @@ class Translation(Result):
         ...     {"hr@10": "0.62"}, n_items=1000, num_negatives=99, replacement=False
         ... )
         >>> found.sentences[0][:50]
-        'Sampled hit_rate@10 is about global hit_rate@96 (b'
+        'Sampled recall@10 is about global recall@96 (bound'
         """
         by_cut: dict[str, str] = {}
         for metric in dict.fromkeys(mapped.metric for mapped in self.mapped):
             name, _, cut = metric.partition("@")
-            if name in _OF_TARGETS or cut not in by_cut:
+            if name == "recall" or cut not in by_cut:
                 by_cut[cut] = metric
         return [
             _stands_for(metric, {m.mapping: m.global_k for m in self.mapped if m.metric == metric})
             for metric in by_cut.values()
         ]
 
+    @property
+    def assumptions(self) -> list[str]:
+        """What the estimates rest on besides the values, in words.
+
+        Returns
+        -------
+        list of str
+            One sentence per assumption that nobody stated, or that the values strain.
+
+        Examples
+        --------
+        >>> found = tr.translate(
+        ...     {"A": {"hr@10": "0.62"}, "B": {"hr@10": "0.52"}},
+        ...     n_items=1000,
+        ...     num_negatives=99,
+        ...     replacement=False,
+        ... )
+        >>> found.assumptions[0][:35]
+        'The number of users was not given: '
+        """
+        found = []
+        if self.protocol.n_users is None:
+            found.append(
+                f"The number of users was not given: estimates allow for the noise of "
+                f"{ASSUMED_USERS:,} users, bounds for none."
+            )
+        found += [
+            f"No smooth distribution of ranks has the values{model and f' of {model}'}: the "
+            "protocol may not be what it seems (sample size, pool, how negatives were drawn, "
+            "several targets)."
+            for model in self.strained
+        ]
+        return found
+
     def rows(self) -> list[dict[str, Any]]:
-        return [{name: getattr(bounds, name) for name in _COLUMNS} for bounds in self.bounds]
+        return [{name: getattr(one, name) for name in _COLUMNS} for one in self.estimates]
 
     def to_dict(self) -> dict[str, Any]:
-        content: dict[str, Any] = plain(self)
-        return {**content.pop("protocol"), **content}
+        return {
+            **plain(self.protocol),
+            "published": plain(self.published),
+            "mapped": plain(self.mapped),
+            "estimates": plain(self.estimates),
+            "bounds": plain(self.bounds),
+            "leads": [{**plain(lead), "flips": lead.flips} for lead in self.leads],
+            "comparisons": plain(self.comparisons),
+            "assumptions": self.assumptions,
+        }
+
+    def _named(self, key: MetricLike | tuple[str, MetricLike]) -> tuple[str, str]:
+        """Model and metric, if they are there."""
+        model, metric = key if isinstance(key, tuple) else (self.estimates[0].model, key)
+        wanted = _published.one_target_key(metric)
+        models = list(dict.fromkeys(one.model for one in self.estimates))
+        if not isinstance(key, tuple) and len(models) > 1:
+            raise KeyError(f"{metric!r} of which model? There are: {', '.join(models)}")
+        if any((one.model, one.metric) == (model, wanted) for one in self.estimates):
+            return model, wanted
+        there = ", ".join(f"{one.model and f'{one.model}: '}{one.metric}" for one in self.estimates)
+        raise KeyError(f"{key!r} was not translated; there are: {there}")
 
     def _headline(self) -> str:
         return f"Translation · {self.protocol}"
 
     def _remarks(self) -> list[str]:
-        return [*self.sentences, *map(str, self.comparisons)]
+        return [*self.assumptions, *self.sentences, *map(str, self.flips)]
 
     def __repr__(self) -> str:
         lines = [self._headline()]
-        lines += [f"  from {', '.join(value.label for value in self.published)}"]
-        for bounds in self.bounds:
-            name = f"{bounds.model and f'{bounds.model}: '}{bounds.metric}"
-            lines.append(f"  {name:<14} {bounds.low:.5f} to {bounds.high:.5f}")
-        lines += [f"  {comparison}" for comparison in self.comparisons]
+        lines += [f"  from {', '.join(value.label for value in self._read)}"]
+        for one in self.estimates:
+            name = f"{one.model and f'{one.model}: '}{one.metric}"
+            lines.append(f"  {name:<14} {one}")
+        lines += [f"  {lead}" for lead in self.flips]
         return "\n".join(lines)
 
 
-_COLUMNS = ("model", "metric", "low", "high")  # of tables
-_OF_TARGETS = ("recall", "hit_rate")  # the share of targets up to a cut-off; users have one here
-
-
-def compare(
-    model: str, other: str, metric: str, published: Sequence[Published], bounds: Sequence[Bounds]
-) -> PossibleFlip:
-    """Whether two models may change places on a metric.
-
-    Their distributions are free of one another, so the difference is bounded by the bounds.
-
-    Parameters
-    ----------
-    model, other : str
-        The models.
-    metric : str
-        The global metric.
-    published : list of Published
-        What was published of both.
-    bounds : list of Bounds
-        Their bounds.
-
-    Returns
-    -------
-    PossibleFlip
-        Yes, no or cannot tell.
-    """
-    one, two = (
-        next(b for b in bounds if (b.model, b.metric) == (name, metric)) for name in (model, other)
-    )
-    low, high = one.low - two.high, one.high - two.low
-    ahead = model if low > _LEAD else other if high < -_LEAD else None
-    first, judges = _published_first(model, other, metric, published)
-    if first is None:
-        return PossibleFlip(metric, model, other, "cannot tell", None, judges, ahead, low, high)
-    above, below = (one, two) if first == model else (two, one)
-    if below.high - above.low <= _LEAD:
-        return PossibleFlip(metric, model, other, "no", first, judges, ahead, low, high)
-    examples = (
-        FlipSide(above.model, above.low, above.low_example),
-        FlipSide(below.model, below.high, below.high_example),
-    )
-    return PossibleFlip(metric, model, other, "yes", first, judges, ahead, low, high, examples)
-
-
-def _published_first(
-    model: str, other: str, metric: str, published: Sequence[Published]
-) -> tuple[str | None, tuple[str, ...]]:
-    """The model that the published values put first, and the values that say so.
-
-    The sampled metric of the same name decides if both have it, else all that both have, where
-    they agree. Values that may be equal but for rounding do not decide.
-    """
-    mine, theirs = (
-        {value.metric: value for value in published if value.model == name}
-        for name in (model, other)
-    )
-    shared = (
-        [metric] if metric in mine and metric in theirs else [key for key in mine if key in theirs]
-    )
-    above = [key for key in shared if mine[key].low >= theirs[key].high]
-    below = [key for key in shared if mine[key].high <= theirs[key].low]
-    if bool(above) == bool(below):
-        return None, tuple(shared)
-    return (model, tuple(above)) if above else (other, tuple(below))
-
-
-def _verdict(found: PossibleFlip) -> str:
-    lead = min(abs(found.low), abs(found.high))
-    if found.published_first is None:
-        order = f"cannot tell; the published values do not order {found.model} and {found.other}, "
-        if found.global_first is None:
-            return f"{order}and either may lead."
-        return f"{order}but {found.global_first} must lead, by {lead:.4f} or more."
-    first = found.published_first
-    second = found.other if first == found.model else found.model
-    verb = "puts" if len(found.judges) == 1 else "put"
-    published = f"sampled {' and '.join(found.judges)} {verb} {first} ahead"
-    if found.flip == "no":
-        return f"no; {published}, and {second} cannot lead."
-    if found.global_first == second:
-        return f"yes; {published}, but {second} must lead, by {lead:.4f} or more."
-    most = -found.low if first == found.model else found.high
-    return f"yes; {published}, but {second} may lead by up to {most:.4f}."
+_COLUMNS = ("model", "metric", "value", "low", "high")  # of tables
 
 
 def _stands_for(metric: str, cuts: dict[str, float]) -> str:
     at = {name: f"{cut:.0f}" for name, cut in cuts.items()}
     others = f"linear {at['linear']}, beta(1) {at['beta(1)']}"
-    name = metric.partition("@")[0]
-    if name in _OF_TARGETS:
-        middle = f"is about global {name}@{at['bound']} (bound) to {name}@{at['beta(0.5)']}"
+    if metric.startswith("recall@"):
+        middle = f"is about global recall@{at['bound']} (bound) to recall@{at['beta(0.5)']}"
     else:
         middle = f"reaches to about global rank {at['bound']} (bound) to {at['beta(0.5)']}"
     return f"Sampled {metric} {middle} (beta 0.5); {others}."
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %" if share >= 0.0005 else f"{100 * share:.2g} %"
