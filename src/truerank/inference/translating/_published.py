@@ -23,6 +23,7 @@ _ALIKE = {
     "recall_min": "recall",
     "ap_all": "ap",
     "reciprocal_rank": "ap",
+    "mrr": "ap",
     "rr": "ap",
 }
 
