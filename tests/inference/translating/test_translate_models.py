@@ -114,6 +114,11 @@ def test_an_order_that_must_flip() -> None:
     # With sampled recall@2 of both, that decides.
     found = verdict(a, {**b, "recall@2": "0.30"}, "recall@2", **exact)
     assert (found.flip, found.published_first, found.judges) == ("no", "A", ("recall@2",))
+    # Users have one target: the hit rate is recall, whoever calls it so.
+    found = verdict(
+        {"recall@1": "0.00", "hr@2": "1.00"}, {**b, "recall@2": "0.30"}, "recall@2", **exact
+    )
+    assert (found.flip, found.published_first, found.judges) == ("no", "A", ("hit_rate@2",))
     # Published metrics that disagree do not order.
     found = verdict({**a, "ap": "0.500"}, {**b, "ap": "0.370"}, "recall@2", **exact)
     assert (found.flip, found.global_first) == ("cannot tell", "A")

@@ -312,6 +312,7 @@ class Translation(Result):
 
 _COLUMNS = ("model", "metric", "low", "high")  # of tables
 _OF_TARGETS = ("recall", "hit_rate")  # the share of targets up to a cut-off; users have one here
+_WITH_ONE_TARGET = {"hit_rate": "recall", "recall_min": "recall", "mrr": "ap", "ap_all": "ap"}
 
 
 def compare(
@@ -364,17 +365,24 @@ def _published_first(
     they agree. Values that may be equal but for rounding do not decide.
     """
     mine, theirs = (
-        {value.metric: value for value in published if value.model == name}
+        {_alike(value.metric): value for value in published if value.model == name}
         for name in (model, other)
     )
-    shared = (
-        [metric] if metric in mine and metric in theirs else [key for key in mine if key in theirs]
-    )
+    same = _alike(metric)
+    shared = [same] if same in mine and same in theirs else [key for key in mine if key in theirs]
     above = [key for key in shared if mine[key].low >= theirs[key].high]
     below = [key for key in shared if mine[key].high <= theirs[key].low]
+    names = {key: mine[key].metric for key in shared}
     if bool(above) == bool(below):
-        return None, tuple(shared)
-    return (model, tuple(above)) if above else (other, tuple(below))
+        return None, tuple(names.values())
+    first, judges = (model, above) if above else (other, below)
+    return first, tuple(names[key] for key in judges)
+
+
+def _alike(metric: str) -> str:
+    """The metric that this one is where users have one target."""
+    name, at, cut = metric.partition("@")
+    return f"{_WITH_ONE_TARGET.get(name, name)}{at}{cut}"
 
 
 def _verdict(found: PossibleFlip) -> str:
