@@ -259,7 +259,7 @@ class _Intervals:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimates(Result, Mapping[str, Estimate]):
-    """Estimates by metric: ``est["recall@10"].value`` (aliases such as ``map`` for ``ap`` work too).
+    """Estimates by metric: ``est["recall@10"].value`` (aliases such as ``map`` work too).
 
     Attributes
     ----------
