@@ -42,11 +42,10 @@ def test_text(run: Any) -> None:
         ["ndcg@10", "0.36", "0.3550", "to", "0.3650"]
     ]
     text = " ".join(lines)
-    assert "Sampled recall@10 is about global recall@356 (bound) to recall@363 (beta 0.5)" in text
-    assert [line.split() for line in lines if line.startswith(" recall@10")][1] == [
-        "recall@10",
-        "0.0000",
-        "0.2842",
+    sentence = "Sampled hit_rate@10 is about global hit_rate@356 (bound) to hit_rate@363 (beta 0.5)"
+    assert sentence in text
+    assert [line.split() for line in lines if line.startswith(" recall@10")] == [
+        ["recall@10", "0.0000", "0.2842"]
     ]
     assert max(map(len, lines)) <= 80
 
@@ -59,15 +58,15 @@ def test_models(run: Any) -> None:
     )
     content = json.loads(one.out)
     assert [(row["model"], row["metric"]) for row in content["bounds"]] == [
-        ("A", "recall@5"),
+        ("A", "hit_rate@5"),
         ("A", "auc"),
-        ("My B", "recall@5"),
+        ("My B", "hit_rate@5"),
         ("My B", "auc"),
     ]
     assert (content["replacement"], content["n_users"]) == (False, 800)
     assert [c["flip"] for c in content["comparisons"]] == ["yes", "no"]
     assert "auc: no; sampled auc puts A ahead, and My B cannot lead." in two.out
-    assert "recall@5: yes; sampled auc puts A ahead, but My B may lead by up to" in two.out
+    assert "hit_rate@5: yes; sampled auc puts A ahead, but My B may lead by up to" in two.out
     assert re.search(r"\n    A 0\.\d{4}: \d+\.\d % of users at rank", two.out)
 
 
