@@ -235,15 +235,16 @@ def units(
     if user is not None and unit is not None and (more or unit.max() > user.max()):
         number = _counted(user, unit, said)
         about["n_targets"] = number
-        if about["place"] is None:
+        where = about["place"]
+        if where is None:
             exact = not scheme.replacement and bool((size == pool).all())
-            about["place"] = _ordered(
+            where = about["place"] = _ordered(
                 user, unit, rank, size, scores, rank_among, shared=exact or bool(shared_negatives)
             )
         else:
-            _check_places(user, unit, about["place"])
+            _check_places(user, unit, where)
         if rank_among == "list":
-            rank, others = rank - about["place"] + 1, number - 1
+            rank, others = rank - where + 1, number - 1
             pool = pool - others
             size = size if sample_size is None else size - others
         about["block"] = _places.blocks(user_ids, number)
