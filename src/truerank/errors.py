@@ -23,7 +23,7 @@ class TruerankError(Exception):
     ...     tr.metrics.parse("recal@10")
     ... except TruerankError as error:
     ...     print(error)
-    unknown metric 'recal'; did you mean 'recall'? (known: recall, precision, ...)
+    unknown metric 'recal'; did you mean 'recall'? (known: recall, recall_min, ...)
     """
 
 

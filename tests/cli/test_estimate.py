@@ -582,7 +582,7 @@ BAD_OPTIONS = {
     "support": ("{} --support ful", "unknown --support 'ful'; did you mean 'full'?"),
     "plug-in": ("{} --plug-in some", "unknown --plug-in 'some' (known: plain, posterior)"),
     "columns": ("{} --columns rank", "--columns is 'rank'; write it as ours=yours"),
-    "unknown column": ("{} --columns place=rank", "'place'"),
+    "unknown column": ("{} --columns where=rank", "unknown column 'where'"),
     "no folder": ("{} -o nowhere/metrics.json", "the folder nowhere does not exist"),
     "not an integer": ("--n-items many --sample-size 100", "Invalid value for '--n-items'"),
     "no such option": ("{} --nitems 5", "No such option: --nitems"),

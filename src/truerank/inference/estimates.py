@@ -259,7 +259,7 @@ class _Intervals:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimates(Result, Mapping[str, Estimate]):
-    """Estimates by metric: ``est["recall@10"].value`` (aliases such as ``hr@10`` work too).
+    """Estimates by metric: ``est["recall@10"].value`` (aliases such as ``map`` work too).
 
     Attributes
     ----------
@@ -279,9 +279,9 @@ class Estimates(Result, Mapping[str, Estimate]):
     Examples
     --------
     >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
-    >>> est = tr.estimate(counts, ["recall@5", "ndcg@5"])
+    >>> est = tr.estimate(counts, ["hit_rate@5", "ndcg@5"])
     >>> list(est), round(est["hr@5"].value, 4)
-    (['recall@5', 'ndcg@5'], 0.75)
+    (['hit_rate@5', 'ndcg@5'], 0.75)
     """
 
     estimator: Estimator
