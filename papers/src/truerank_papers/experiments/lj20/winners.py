@@ -137,11 +137,16 @@ def _printed_winners(table: Table) -> list[str]:
         "In the printed table the sampled and the global column have the same winner in "
         f"{words.listed(text)}."
     ]
-    if mine:
-        same = sum(best(rows[key]["sampled"]) == best(values) for key, values in mine.items())
+    shared = {
+        key: {name: rows[key]["sampled"][name] for name in values}
+        for key, values in mine.items()
+        if len(values) > 1
+    }
+    if shared:
+        same = sum(best(printed) == best(mine[key]) for key, printed in shared.items())
         found.append(
-            "Among the models that both have, our sampled column has the printed winner in "
-            f"{words.share(same, len(mine), 'rows')}."
+            "Among the models that both have, our sampled column has the winner of the printed one "
+            f"in {words.share(same, len(shared), 'rows')}."
         )
     return found
 
