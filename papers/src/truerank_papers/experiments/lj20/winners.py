@@ -108,7 +108,8 @@ def _graph_models(run: Run, table: Table) -> list[str]:
     one = GRAPH["NGCF"]
     return [
         "NGCF is among the paper's models (section 5) but not in its table; LightGCN is its light "
-        "sibling. Both are smaller than published, so that they learn in minutes on one core: "
+        "sibling, BPR-MF the same without a graph: plain matrix factorisation. All are smaller "
+        "than published, so that they learn in minutes on one core: "
         f"`{one!r}`, no dropout, the last epoch kept. By global recall@f(10) the models stand "
         f"{words.listed(said)}."
     ]
