@@ -139,11 +139,17 @@ def test_lj20_printed_winners(tmp_path):
     table = Table.beside("table3", printed, dict(printed.numbers))
     first, second = lj20_winners._printed_winners(table)
     assert "the same winner in" in first
-    assert second.endswith("our sampled column has the printed winner in all 24 rows.")
+    assert second.endswith("has the winner of the printed one in all 24 rows.")
     row = ("ml-1m", "1", "sampled")
     other = changed(table, (*row, "NeuMF"), ours=0.9)
     assert lj20_winners._printed_winners(other)[1].endswith("in 23 of 24 rows.")
-    assert len(lj20_winners._printed_winners(Table.beside("t", printed, {}))) == 1
+    # A model that only the paper has does not count, and one alone wins nothing.
+    alone = {key: one for key, one in printed.numbers.items() if key[3] == "ALS"}
+    for ours in ({}, alone):
+        assert len(lj20_winners._printed_winners(Table.beside("t", printed, ours))) == 1
+    both = {key: one for key, one in printed.numbers.items() if key[3] in ("ALS", "NeuMF")}
+    found = lj20_winners._printed_winners(Table.beside("t", printed, both))[1]
+    assert found.endswith("has the winner of the printed one in all 24 rows.")
 
 
 def test_lj24_best_two():

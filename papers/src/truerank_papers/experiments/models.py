@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from truerank.models import ALS, EASE, ItemKNN, Model
@@ -16,10 +17,15 @@ MODELS: dict[str, Model[Any]] = {
     "itemKNN": ItemKNN.jl21(),
     "ALS": ALS(),
 }
-# NGCF is the sixth model of LJ20; LightGCN, its light sibling, is in no paper here.
-GRAPH: dict[str, Model[Any]] = {"NGCF": NGCF(), "LightGCN": LightGCN()}
+# NGCF is the sixth model of LJ20; LightGCN, its light sibling, is in no paper here, nor is the same
+# without a graph, which shows what the graph is worth.
+GRAPH: dict[str, NGCF | LightGCN] = {
+    "NGCF": NGCF(),
+    "LightGCN": LightGCN(),
+    "BPR-MF": LightGCN(layers=0),
+}
 # With fewer interactions, smaller steps: as many of them or more.
-SPARSE = {"NGCF": NGCF(batch_size=8192), "LightGCN": LightGCN(batch_size=8192)}
+SPARSE = {name: replace(model, batch_size=8192) for name, model in GRAPH.items()}
 # An epoch takes seconds on ml-1m and half a minute on catalogues of 10,000 items and more: there,
 # fewer epochs of as many steps in all.
 SHORTENED = MultiVAE(epochs=10, batch_size=100)
@@ -41,7 +47,9 @@ def model_of(name: str, dataset: str) -> Model[Any]:
     Model
         Its hyper-parameters.
     """
-    known = {**MODELS, **GRAPH} if dataset == "ml-1m" else {**LARGE, **SPARSE}
+    known: dict[str, Model[Any]] = (
+        {**MODELS, **GRAPH} if dataset == "ml-1m" else {**LARGE, **SPARSE}
+    )
     return known[name]
 
 
