@@ -16,14 +16,12 @@ Where the sample tells ranks apart, T is large and lumps add nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from truerank._types import FloatArray
-from truerank.estimators._laplace import Mixture
-from truerank.estimators._logspline import LogSpline
-from truerank.estimators._posterior import Posterior
+from truerank.estimators._posterior import Component, Posterior
 from truerank.metrics import Metric
 
 LAST = 100.0  # lumps beyond this rank are too small to matter
@@ -63,32 +61,50 @@ def lumps(posterior: Posterior, metrics: Sequence[Metric], sizes: Sequence[float
     Lumps
         For each size.
     """
-    support, basis = posterior.support, posterior.spline.basis
-    first = int(np.searchsorted(support.rank, LAST, side="right"))
-    n_functions = basis.shape[1]
-    own = np.zeros((support.n_points, first))
-    # A point that stands for several ranks has the mean of their lumps.
-    own[np.arange(first), np.arange(first)] = 1.0 / np.sqrt(support.weight[:first])
-    spline = LogSpline(np.concatenate([basis, own], axis=1), posterior.spline.log_weight)
-    mixture = Mixture(posterior.likelihood, spline, posterior.n_users)
-    both = replace(posterior, spline=spline)
-    gain = both._gains(metrics)
+    n_lumps = int(np.searchsorted(posterior.support.rank, LAST, side="right"))
+    gain = posterior._gains(metrics)
     parts = sorted(posterior.components, key=lambda part: part.weight)[-_COMPONENTS:]
     stiff = 1.0 / np.square(np.asarray(sizes, dtype=np.float64))[:, None]  # 1 / s^2
     variance = np.zeros((len(stiff), len(metrics)))
     evidence = np.zeros(len(stiff))
     for part in parts:
-        mode = np.concatenate([part.mode, np.zeros(first)])
-        _, pull, curvature = mixture.derivatives(mode)
-        across, among = curvature[:n_functions, n_functions:], curvature[n_functions:, n_functions:]
+        pull, across, among, slope, reach = _derivatives(posterior, part, gain, n_lumps)
         given = part.covariance @ across  # how the spline gives way
         told, axes = np.linalg.eigh(among - across.T @ given)
         told = np.maximum(told, 0.0)  # away from the mode with lumps it need not be positive
-        slope, _ = both._slopes(replace(part, mode=mode), gain, "these-users")
-        reach = (slope[:, n_functions:] - slope[:, :n_functions] @ given) @ axes
-        push = axes.T @ pull[n_functions:]
         known = told + stiff  # (n_sizes, n_lumps)
         share = part.weight / sum(one.weight for one in parts)
-        variance += share * ((1.0 / known) @ (reach**2).T)
-        evidence += share * 0.5 * ((push**2 / known) - np.log1p(told / stiff)).sum(axis=1)
+        variance += share * ((1.0 / known) @ np.square((reach - slope @ given) @ axes).T)
+        push = np.square(axes.T @ pull)
+        evidence += share * 0.5 * (push / known - np.log1p(told / stiff)).sum(axis=1)
     return Lumps(variance, evidence)
+
+
+def _derivatives(
+    posterior: Posterior, part: Component, gain: FloatArray, n_lumps: int
+) -> tuple[FloatArray, ...]:
+    """At a component's mode, with the first ``n_lumps`` points lumps.
+
+    The gradient of the log-likelihood by lumps; minus its Hessian by coefficients and lumps, and by
+    lumps; the gradients of metrics by coefficients and by lumps. As `Mixture.derivatives` and
+    `Posterior.covariance` have them, for a basis of which each lump is one point.
+    """
+    model, basis = posterior.likelihood, posterior.spline.basis
+    # A point that stands for several ranks has the mean of their lumps.
+    scale = 1.0 / np.sqrt(posterior.support.weight[:n_lumps])
+    law = posterior.spline.masses(part.mode)
+    evidence = model.matrix @ law
+    within = (model.matrix @ (law[:, None] * np.hstack([basis, gain]))) / evidence[:, None]
+    of_basis, of_gain = np.split(within, [basis.shape[1]], axis=1)
+    at_lump = model.matrix[:, :n_lumps] * (law[:n_lumps] * scale) / evidence[:, None]
+    stepped = posterior.given_outcomes(law)
+    mass, seen = law[:n_lumps] * scale, stepped[:n_lumps] * scale
+    weighted = model.weight[:, None] * at_lump
+    pull = seen + model.exact_mass[:n_lumps] * scale - mass
+    # What complete data would tell less what is missing.
+    across = basis[:n_lumps].T * (mass - seen) - np.outer(law @ basis, mass) + of_basis.T @ weighted
+    among = np.diag((mass - seen) * scale) - np.outer(mass, mass) + at_lump.T @ weighted
+    slope = (gain * stepped[:, None]).T @ basis - of_gain.T @ (model.weight[:, None] * of_basis)
+    reach = gain[:n_lumps].T * seen - of_gain.T @ weighted
+    users = posterior.n_users
+    return users * pull, users * across, users * among, slope, reach
