@@ -65,7 +65,7 @@ def cells(redraws: int, estimator: str = "smooth", scope: str = "these-users") -
             if row["hits"][0, at] < misfit.MIN_HITS:
                 continue
             ends = [
-                interval_of(float(row["value"][i, at]), law, 0, CONFIDENCE, drawn, metric)
+                interval_of(float(row["value"][i, at]), law, 0, CONFIDENCE, drawn, metric.best())
                 for i, law in enumerate(_laws(row, at, learnt))
             ]
             low, high = np.array([[one.low, one.high] for one in ends]).T
@@ -94,13 +94,15 @@ def cells(redraws: int, estimator: str = "smooth", scope: str = "these-users") -
 
 
 def _laws(row: dict[str, FloatArray], at: int, learnt: Misfit) -> Iterator[ErrorLaw]:
-    told = np.stack([row[name][:, at] for name in calibrate.ROWS[-4:]], axis=1)
+    told = np.stack([row[name][:, at] for name in calibrate.TOLD], axis=1)
     share = row["reference"][:, at]
     spread = row["negatives"][:, at] + row["ranks"][:, at] + row["law"][:, at]
-    off = np.where(spread > 0.0, learnt.of(told) * share * (1.0 - share), 0.0)
+    unknown = spread > 0.0
+    off = np.where(unknown, learnt.of(told) * share * (1.0 - share), 0.0)
+    lumps = np.where(unknown, np.sqrt(misfit.variance_of_lumps(row)[:, at]), 0.0)
     for i in range(share.size):
         known = {name: row[name][i, at : at + 1] for name in calibrate.ROWS[5:10]}
-        yield ErrorLaw(**known, misfit=off[i : i + 1])
+        yield ErrorLaw(**known, lumps=lumps[i : i + 1], misfit=off[i : i + 1])
 
 
 @dataclass(frozen=True)
@@ -183,8 +185,9 @@ class Page:
                 f"{len({(c.group, c.model, c.users) for c in found})} configurations, recall, ndcg "
                 "and ap at 1, 5, 10, 20 and 50, cells with at least 10 exact hits in the mean, no "
                 "other selection. The misfit term is learnt without the dataset at hand "
-                "(`python -m benchmarks.misfit`). The priors of `smooth` were chosen with all five "
-                "datasets in view, so coverage on other data may be lower.",
+                "(`python -m benchmarks.misfit`). The priors of `smooth`, the odds of lumps and "
+                "how much of the posterior counts were chosen with all five datasets in view, so "
+                "coverage on other data may be lower.",
                 "",
                 *_table(
                     ["goal", "these users", "population", "asked for"],

@@ -5,7 +5,7 @@ again from cases whose exact ranks `benchmarks.cases` knows; ``--write docs/cali
 the page. What a redraw found is kept beside those ranks, so that a broken run resumes and more can
 be added; ``--fresh`` begins again, as it should after a change of an estimator or of the law of its
 errors. The misfit of the law is learnt from the kept redraws, each dataset's without that dataset
-(`benchmarks.misfit`), and put into the intervals afterwards.
+(`benchmarks.misfit`), and put into the intervals afterwards, as is what lumps of each size do.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ import truerank as tr
 from benchmarks import cases
 from benchmarks.frontier import rounded
 from truerank.designs import LJ24, Adaptive, Design, Fixed
-from truerank.inference.intervals.misfit import features
+from truerank.estimators._lumps import lumps
+from truerank.inference.intervals.misfit import LUMPS, features
 from truerank.inference.planning.simulate import simulated_counts
 
 REDRAWS = 60
-PART = 5  # redraws kept at a time
+PART = 4  # redraws kept at a time
 METRICS = [f"{name}@{k}" for name in ("recall", "ndcg", "ap") for k in (1, 5, 10, 20, 50)]
 DESIGNS: dict[str, Design] = {
     "n=100": Fixed(sample_size=100),
@@ -47,11 +48,14 @@ USERS = (500, 2000, 6000)  # or all, where there are fewer
 # The other estimators, on some of the configurations.
 OTHERS = ("mle", "bv", "mes", "mn-mle")
 OTHER_REDRAWS = 20
+TOLD = ("one", "resolution", "alike", "disagreement", "rank")  # features of the misfit
+OF_LUMPS = tuple(f"lumps {size}" for size in LUMPS)  # variances
+EVIDENCE = tuple(f"evidence {size}" for size in LUMPS)
 # What is kept of each metric of a redraw.
 ROWS = (
     "value", "truth", "everyone", "hits", "reference",
     "negatives", "ranks", "law", "bias", "users",
-    "one", "resolution", "alike", "disagreement",
+    *TOLD, *OF_LUMPS, *EVIDENCE,
 )  # fmt: skip
 
 FloatArray = NDArray[np.float64]
@@ -93,6 +97,8 @@ def redraw(task: Task) -> FloatArray:
             fitted = est.fitted
             law = fitted.law
             told = features(counts.pooled(), fitted.reference, metrics)
+            assert fitted.reference.posterior is not None
+            lumpy = lumps(fitted.reference.posterior, metrics, list(LUMPS))
         found.append(
             [
                 [one.value for one in est.values()],
@@ -102,6 +108,8 @@ def redraw(task: Task) -> FloatArray:
                 [fitted.reference.values[metric.key] for metric in metrics],
                 *(law.negatives, law.ranks, law.law, law.bias, law.users),
                 *told.T,
+                *lumpy.variance,
+                *np.repeat(lumpy.log_evidence[:, None], len(metrics), axis=1),
             ]
         )
     return np.array(found, dtype=np.float64)

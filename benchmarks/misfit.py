@@ -1,12 +1,14 @@
-"""Learn how far real evaluations fall below a smooth law, from the redraws of `calibrate`.
+"""Learn how far real evaluations stray from a smooth law.
 
 ``python -m benchmarks.misfit`` prints the coefficients to put into
-`truerank.inference.intervals.misfit`, learnt from all datasets, and those learnt without each one,
-with which docs/calibration.md judges it.
+`truerank.inference.intervals.misfit`, learnt from the redraws of `calibrate` on all datasets, and
+those learnt without each one, with which docs/calibration.md judges it. ``--lumps`` prints how
+lumpy the exact ranks of each case are: the standard deviation of log P(R) about the smooth law that
+fits them, as the evidence has it.
 
 Errors, in logits, are taken to follow a normal law in two pieces: above the estimate its spread is
-what the posterior says, below it the misfit comes on top. The coefficients maximise that
-likelihood, every cell (dataset, model, design, users, metric) counting alike.
+what the posterior says with its lumps, below it the misfit comes on top. The coefficients maximise
+that likelihood, every cell (dataset, model, design, users, metric) counting alike.
 """
 
 from __future__ import annotations
@@ -19,7 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import calibrate, cases
-from truerank.inference.intervals.misfit import Misfit
+from truerank import RankCounts, metrics
+from truerank.estimators import Smooth
+from truerank.estimators._lumps import lumps
+from truerank.inference.intervals.misfit import Misfit, mean_variance
 
 MIN_HITS = 10  # users with their target in the top K, in the mean, below which a cell is left out
 _CAP = 8.0  # standard deviations, beyond which an error counts no more
@@ -50,7 +55,7 @@ def learn(redraws: int, without: str | None = None) -> Misfit:
             gradient + 2.0 * _RIDGE * shrunk,
         )
 
-    start = np.array([-2.0, 0.0, 0.0, 0.0])
+    start = np.array([-2.0, 0.0, 0.0, 0.0, 0.0])
     found = minimize(loss, start, jac=True, method="BFGS", options={"maxiter": 500})
     return Misfit(*(round(float(one), 3) for one in found.x))
 
@@ -58,21 +63,44 @@ def learn(redraws: int, without: str | None = None) -> Misfit:
 def _errors(
     redraws: int, datasets: Sequence[str]
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Features (n, 4), spread and error in logits, and the weight of each estimate, (n,)."""
+    """Features (n, 5), spread and error in logits, and the weight of each estimate, (n,)."""
     parts = []
     for (case, _, _), found in calibrate.kept(redraws).items():
         if not any(case.startswith(f"{dataset}-") for dataset in datasets):
             continue
         row = dict(zip(calibrate.ROWS, found.transpose(1, 0, 2), strict=True))
         slope = 1.0 / np.maximum(row["value"] * (1.0 - row["value"]), 1e-12)
-        spread = np.sqrt(row["negatives"] ** 2 + row["ranks"] ** 2 + row["law"] ** 2) * slope
+        known = row["negatives"] ** 2 + row["ranks"] ** 2 + row["law"] ** 2
+        spread = np.sqrt(known + variance_of_lumps(row)) * slope
         error = _logit(row["truth"]) - _logit(row["value"])
-        told = np.stack([row[name] for name in calibrate.ROWS[-4:]], axis=-1)
-        inside = (row["hits"] >= MIN_HITS) & (spread > 1e-5) & (row["truth"] > 0.0)
+        told = np.stack([row[name] for name in calibrate.TOLD], axis=-1)
+        unknown = np.sqrt(known) * slope > 1e-5
+        inside = (row["hits"] >= MIN_HITS) & unknown & (row["truth"] > 0.0)
         weight = inside / np.maximum(inside.sum(axis=0), 1)
         parts.append((told[inside], spread[inside], error[inside], weight[inside]))
     told, spread, error, weight = (np.concatenate(part) for part in zip(*parts, strict=True))
     return told, spread, error, weight / weight.sum()
+
+
+def variance_of_lumps(row: dict[str, FloatArray]) -> FloatArray:
+    """What lumps add to the variance of each metric, shape (n_redraws, n_metrics)."""
+    of_lumps, evidence = (
+        np.stack([row[name].ravel() for name in names])
+        for names in (calibrate.OF_LUMPS, calibrate.EVIDENCE)
+    )
+    return mean_variance(of_lumps, evidence).reshape(row["value"].shape)
+
+
+def lump_size(name: str) -> tuple[float, float]:
+    """The likeliest size of lumps in the exact ranks of a case, and the evidence for any."""
+    case = cases.load(name)
+    exact = RankCounts.from_exact_ranks(case.rank, n_items=int(case.n_items.max()))
+    tried = metrics.parse(calibrate.METRICS)
+    fit = Smooth().fit(exact, metrics=tried, support="auto", plug_in="plain")
+    assert fit.posterior is not None
+    sizes = np.geomspace(0.03, 1.2, 25)
+    found = lumps(fit.posterior, tried, sizes.tolist()).log_evidence
+    return float(sizes[found.argmax()]), float(found.max())
 
 
 def _logit(share: FloatArray) -> FloatArray:
@@ -84,7 +112,13 @@ def main() -> None:
     """Print the coefficients."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.misfit", description=__doc__)
     parser.add_argument("--redraws", type=int, default=calibrate.REDRAWS)
+    parser.add_argument("--lumps", action="store_true", help="print how lumpy exact ranks are")
     options = parser.parse_args()
+    if options.lumps:
+        for name in cases.names():
+            size, evidence = lump_size(name)
+            print(f"{name:28} lumps of {size:.2f}, log evidence {evidence:.1f}")
+        return
     print("all datasets:", learn(options.redraws))
     for dataset in cases.DATASETS:
         print(f"without {dataset}:", learn(options.redraws, dataset))

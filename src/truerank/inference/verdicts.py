@@ -15,7 +15,7 @@ import numpy as np
 
 from truerank.designs.auto import check_error
 from truerank.inference.intervals.fitting import Fitted
-from truerank.inference.intervals.misfit import misfit
+from truerank.inference.intervals.misfit import stray
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
 
@@ -89,8 +89,10 @@ def settled(fitted: Fitted, metrics: Iterable[Metric], *, error: float = ERROR) 
     posterior = fitted.posterior
     value = np.abs(posterior.mean(tried))
     spread = np.maximum(np.diag(posterior.covariance(tried)), 0.0)
-    off = misfit(fitted.counts.pooled(), fitted.reference, tried, spread)
-    known = (np.sqrt(spread + off**2 / 2.0) <= error * value).reshape(len(by_name), len(cuts))
+    lumps, misfit = stray(fitted.counts.pooled(), fitted.reference, tried, spread)
+    known = (np.sqrt(spread + lumps**2 + misfit**2 / 2.0) <= error * value).reshape(
+        len(by_name), len(cuts)
+    )
     first = [int(np.flatnonzero(~row).max(initial=-1)) + 1 for row in known]
     return [
         Settled(name, cuts[at] if at < len(cuts) else None)
@@ -153,7 +155,8 @@ def _mostly_assumed(one: Estimate) -> bool:
     part, total = one.error_budget, one.total_error
     if part is None or total is None:
         return False
-    return part["law"] ** 2 + part["bias"] ** 2 + part["misfit"] ** 2 / 2.0 > 0.5 * total**2
+    open_law = part["law"] ** 2 + part["lumps"] ** 2
+    return open_law + part["bias"] ** 2 + part["misfit"] ** 2 / 2.0 > 0.5 * total**2
 
 
 def _next(counts: RankCounts, known: Sequence[Settled], error: float, other: str | None) -> str:

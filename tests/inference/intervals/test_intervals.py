@@ -13,7 +13,7 @@ from truerank.designs import LJ24, Design, Fixed
 from truerank.inference.intervals.error_law import ErrorLaw, error_law
 from truerank.inference.intervals.fitting import Fitted
 from truerank.inference.intervals.interval import interval_of, is_resolved
-from truerank.inference.intervals.misfit import features
+from truerank.inference.intervals.misfit import LUMPS, features, mean_variance
 from truerank.inference.planning.simulate import simulated_counts
 
 N_ITEMS = 600
@@ -251,11 +251,14 @@ def test_the_parts_of_the_error_make_up_the_whole():
     for scope in ("these-users", "population"):
         for found in tr.estimate(counts_of(), ["recall@5", "auc"], scope=scope).values():
             part = found.error_budget
-            assert set(part) == {"negatives", "ranks", "law", "bias", "misfit", "users"}
+            assert set(part) == {
+                "negatives", "ranks", "law", "bias", "lumps", "misfit", "users",
+            }  # fmt: skip
             assert part["bias"] == 0.0  # the prior's pull is in the posterior
             shown = np.hypot(part["negatives"], part["users"])
             assert found.std_error == pytest.approx(shown)
-            rest = part["ranks"] ** 2 + part["law"] ** 2 + part["misfit"] ** 2 / 2
+            rest = part["ranks"] ** 2 + part["law"] ** 2 + part["lumps"] ** 2
+            rest += part["misfit"] ** 2 / 2
             assert found.total_error == pytest.approx(np.sqrt(shown**2 + rest))
             assert (part["users"] > 0.0) == (scope == "population")
             assert (part["ranks"] > 0.0) == (scope == "these-users")
@@ -277,11 +280,11 @@ def test_the_default_is_wider_than_the_scatter_of_negatives():
 
 
 def test_ends_by_hand():
-    """Logits, with the spread of a log-normal law, Student's t with 20 degrees of freedom."""
-    law = ErrorLaw(*(np.array([error]) for error in (0.03, 0.0, 0.04, 0.0, 0.12, 0.7)))
+    """Logits, with the spread of a log-normal law, Student's t with 60 degrees of freedom."""
+    law = ErrorLaw(*(np.array([error]) for error in (0.03, 0.0, 0.024, 0.0, 0.032, 0.12, 0.7)))
     (recall,) = metrics.parse("recall@10")
     found = interval_of(0.2, law, 0, 0.95, 0.0, recall)
-    t = 2.085963
+    t = 2.000298
     centre, slope = np.log(0.25), 1 / 0.16
     high = centre + t * np.sqrt(np.log1p((0.05 * slope) ** 2))
     low = centre - t * np.sqrt(np.log1p((0.13 * slope) ** 2))
@@ -307,6 +310,15 @@ def test_when_a_value_is_resolved(half, assumed, total, resolved):
     assert is_resolved(half, assumed, total, 1.0) is resolved
 
 
+def test_sizes_of_lumps_count_as_evidence_has_them():
+    """Even odds beforehand: by hand, without evidence and with a factor of 3 for the larger."""
+    assert LUMPS == {0.1: 0.5, 0.6: 0.5}
+    variance = np.array([[1.0, 2.0], [5.0, 6.0]])
+    none, some = (np.array([[0.0], [np.log(odds)]]) for odds in (1.0, 3.0))
+    np.testing.assert_allclose(mean_variance(variance, none), [3.0, 4.0])
+    np.testing.assert_allclose(mean_variance(variance, some), [4.0, 5.0])
+
+
 def test_misfit_grows_where_the_sample_tells_less():
     """With the typical rank of the metric, the sample size, and pools that tell of train items."""
     small, large = (counts_of(design=Fixed(sample_size=size)) for size in (20, 200))
@@ -321,6 +333,9 @@ def test_misfit_grows_where_the_sample_tells_less():
     assert (relative[0] > relative[1]).all()
     told = features(small.pooled(), of_small.reference, METRICS_OF_MISFIT)
     assert told[:, 2].tolist() == [1.0, 1.0, 1.0]
+    assert told[0, 4] == 0.0
     assert told[0, 1] == pytest.approx(np.log(20 / N_ITEMS))  # recall@1 finds its targets at rank 1
     exact = tr.RankCounts.from_exact_ranks(ranks(200), n_items=N_ITEMS)
-    assert not Fitted.of(exact, estimators.get("smooth"), METRICS_OF_MISFIT).law.misfit.any()
+    law = Fitted.of(exact, estimators.get("smooth"), METRICS_OF_MISFIT).law
+    assert not law.misfit.any()
+    assert not law.lumps.any()

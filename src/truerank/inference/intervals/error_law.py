@@ -11,7 +11,7 @@ from truerank import progress as _progress
 from truerank._types import FloatArray, PlugIn, SupportName
 from truerank.estimators import Estimator, Fit
 from truerank.estimators.support import Support
-from truerank.inference.intervals.misfit import misfit
+from truerank.inference.intervals.misfit import LAW, stray
 from truerank.inference.intervals.redraw import DrawnUsers, RankedUsers, distinct, occurrences
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
@@ -37,9 +37,12 @@ class ErrorLaw:
         takes those of their like.
     law : array
         Standard deviation of what the sample leaves open of the rank distribution, beyond what
-        redrawn negatives show.
+        redrawn negatives show, as far as it matters in real evaluations.
     bias : array
         Mean of the error, as far as it is clear.
+    lumps : array
+        Standard deviation of what lumps of the rank distribution, finer than any smooth law, do
+        where the sample does not tell ranks apart. See `truerank.inference.intervals.misfit`.
     misfit : array
         How far below the estimate real evaluations fall that the fitted law cannot follow, as a
         standard deviation; learnt from real data. See `truerank.inference.intervals.misfit`.
@@ -51,12 +54,13 @@ class ErrorLaw:
     ranks: FloatArray
     law: FloatArray
     bias: FloatArray
+    lumps: FloatArray
     misfit: FloatArray
     users: FloatArray
 
     @property
     def assumed(self) -> FloatArray:
-        """Root mean square of the part that rests on assumptions: law, bias and misfit.
+        """Root mean square of the part that rests on assumptions: law, bias, lumps and misfit.
 
         Returns
         -------
@@ -64,18 +68,21 @@ class ErrorLaw:
             Shape (n_metrics,).
         """
         # A misfit goes one way, downwards: half of its square counts in a mean square.
-        return np.sqrt(self.law**2 + self.bias**2 + self.misfit**2 / 2.0)
+        return np.sqrt(self.law**2 + self.bias**2 + self.lumps**2 + self.misfit**2 / 2.0)
 
     @property
     def blur(self) -> FloatArray:
-        """Standard deviation of what no redraw of the negatives shows, bias and misfit apart.
+        """Standard deviation of what no redraw of the negatives shows, were ranks to follow a law.
+
+        What the posterior leaves open counts in full: differences of models, which use this, count
+        no lumps and no misfit.
 
         Returns
         -------
         array
             Shape (n_metrics,).
         """
-        return np.hypot(self.ranks, self.law)
+        return np.asarray(np.hypot(self.ranks, self.law / LAW))
 
     @property
     def total(self) -> FloatArray:
@@ -165,8 +172,8 @@ def error_law(
     if found is None:
         found = _of_refits(posterior, estimator, metrics, support, plug_in, repeats, rng, progress)
     known = np.diag(reference.posterior.covariance(metrics))
-    unseen = np.sqrt(np.maximum(known - found.negatives**2 - found.ranks**2, 0.0))
-    found = replace(found, law=unseen, misfit=misfit(pooled, reference, metrics, known))
+    unseen = LAW * np.sqrt(np.maximum(known - found.negatives**2 - found.ranks**2, 0.0))
+    found = replace(found, law=unseen, **stray(pooled, reference, metrics, known)._asdict())
     if fit.posterior is not None:  # what its prior pulls towards is in the posterior
         found = replace(found, bias=np.zeros(len(metrics)))
     if counts.replicate.any():
@@ -252,7 +259,7 @@ def _law(
     # A bias smaller than what the ranks and negatives drawn may feign is none that is known of.
     clear = np.where(bias**2 > 4.0 * (ranks + negatives / redraws), bias, 0.0)
     none = np.zeros_like(bias)
-    return ErrorLaw(np.sqrt(negatives), np.sqrt(ranks), none, clear, none, np.sqrt(of_users))
+    return ErrorLaw(np.sqrt(negatives), np.sqrt(ranks), none, clear, none, none, np.sqrt(of_users))
 
 
 def _of_refits(

@@ -1,8 +1,9 @@
 """Intervals for estimates, for one of two scopes, and whether they settle anything.
 
 The default interval, ``"total"``, is about all that is known of the error: the drawn negatives, the
-ranks that were not seen, what the sample leaves open of their law, bias, and the misfit of that law
-to real data. It lies on the scale of logits, so that it never leaves the metric's range.
+ranks that were not seen, what the sample leaves open of their law, bias, and the lumps and misfit
+of real data, which follow no such law quite. It lies on the scale of logits, so that it never
+leaves the metric's range.
 ``"sampling"`` is about the scatter of the negatives alone.
 """
 
@@ -30,7 +31,7 @@ KINDS: tuple[IntervalKind, ...] = get_args(IntervalKind)
 WIDE, ASSUMED_WIDE = 0.5, 0.1
 # Errors of real evaluations have longer tails than normal ones: those of Student's t with so many
 # degrees of freedom (docs/calibration.md).
-FREEDOM = 20
+FREEDOM = 60
 _ROUNDING = 1e-9  # relative error of a value that is known exactly
 
 
@@ -51,8 +52,8 @@ class Interval:
         False where the interval is wider than half of the value to either side, or wider than a
         tenth of it and mostly assumption.
     budget : dict of str to float
-        What the error is made of: ``negatives``, ``ranks``, ``law``, ``bias``, ``misfit`` and
-        ``users``.
+        What the error is made of: ``negatives``, ``ranks``, ``law``, ``bias``, ``lumps``,
+        ``misfit`` and ``users``.
     """
 
     low: float
@@ -308,9 +309,10 @@ def interval_of(
     part["users"] *= math.sqrt(drawn)
     shown = float(np.hypot(part["negatives"], part["users"]))
     # A misfit goes one way, downwards: half of its square counts in a mean square.
-    assumed = float(np.sqrt(part["law"] ** 2 + part["bias"] ** 2 + part["misfit"] ** 2 / 2.0))
+    open_law = part["law"] ** 2 + part["lumps"] ** 2
+    assumed = float(np.sqrt(open_law + part["bias"] ** 2 + part["misfit"] ** 2 / 2.0))
     total = float(np.sqrt(shown**2 + part["ranks"] ** 2 + assumed**2))
-    high_error = float(np.sqrt(shown**2 + part["ranks"] ** 2 + part["law"] ** 2))
+    high_error = float(np.sqrt(shown**2 + part["ranks"] ** 2 + open_law))
     low_error = float(np.hypot(high_error, part["misfit"]))
     middle = value - part["bias"]
     low, high = middle, middle
@@ -376,7 +378,7 @@ def t_quantile(probability: float) -> float:
     Returns
     -------
     float
-        2.09 at 0.975.
+        2.00 at 0.975.
     """
     from scipy.special import stdtrit
 

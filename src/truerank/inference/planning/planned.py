@@ -176,13 +176,13 @@ class Plan(Result, Sequence[Planned]):
         Returns
         -------
         float
-            2.09 times the error at a confidence of 95 %.
+            2.00 times the error at a confidence of 95 %.
 
         Examples
         --------
         >>> plan = tr.plan(500, 200, "recall@50", 0.2, designs="exact")
         >>> round(plan.half_width(0.05), 3)
-        0.104
+        0.1
         """
         return t_quantile(0.5 + self.confidence / 2.0) * error
 
@@ -197,7 +197,7 @@ class Plan(Result, Sequence[Planned]):
         Examples
         --------
         >>> tr.plan(500, 200, "recall@50", 0.2, designs="exact").headline()
-        'Goal: recall@50 ≈ 0.5 with a relative error of 20 % (interval ± 42 %), for these users'
+        'Goal: recall@50 ≈ 0.5 with a relative error of 20 % (interval ± 40 %), for these users'
         """
         whose = "these users" if self.scope == "these-users" else "all users they are a sample of"
         return (

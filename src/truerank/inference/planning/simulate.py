@@ -18,7 +18,7 @@ from truerank.designs.climb import climb
 from truerank.errors import InputError
 from truerank.estimators import Estimator, Smooth
 from truerank.estimators.support import RankDistribution, Support
-from truerank.inference.intervals.misfit import misfit
+from truerank.inference.intervals.misfit import stray
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.schemes import Scheme
@@ -261,8 +261,8 @@ def predict_error(
     """The error that an estimator would make on users sampled by a design.
 
     Smooth says itself how far off it may be: one fit of several evaluations, as if they were one,
-    gives its variance, a bias if there is one beyond their scatter, and the misfit to real data. Of
-    other estimators the errors themselves are collected.
+    gives its variance, a bias if there is one beyond their scatter, and the lumps and misfit of
+    real data. Of other estimators the errors themselves are collected.
 
     Parameters
     ----------
@@ -308,8 +308,9 @@ def predict_error(
         variance = float(fit.posterior.covariance([metric])[0, 0])
         off = fit.values[metric.key] - float(np.mean(values))
         # Real data follow no such law quite; that does not shrink with users, as a bias does not.
-        short = float(misfit(one, fit, [metric], np.array([variance]))[0])
-        bias = float(np.sqrt(max(off**2 - variance / len(tables), 0.0) + short**2 / 2.0))
+        lumps, misfit = (float(part[0]) for part in stray(one, fit, [metric], np.array([variance])))
+        seen = max(off**2 - variance / len(tables), 0.0)
+        bias = float(np.sqrt(seen + lumps**2 + misfit**2 / 2.0))
     else:
         variance = float(np.var(errors, ddof=min(1, len(errors) - 1)))
         bias = float(np.mean(errors))

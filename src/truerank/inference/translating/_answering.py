@@ -16,7 +16,7 @@ from truerank.estimators._posterior import Posterior
 from truerank.estimators.likelihood import likelihood
 from truerank.inference.intervals.error_law import ErrorLaw
 from truerank.inference.intervals.interval import FREEDOM, intervals, t_quantile
-from truerank.inference.intervals.misfit import misfit
+from truerank.inference.intervals.misfit import Stray, stray
 from truerank.inference.translating._published import Published
 from truerank.inference.translating.bounds import published_first
 from truerank.inference.translating.translation import Lead, PublishedProtocol, Translated
@@ -57,10 +57,10 @@ def answer(
         found.converged,
     )
     none = np.zeros(len(asked))
-    misfit_of = _misfit(found, fit, asked, law**2 + ranks**2)
+    lumps, below = _stray(found, fit, asked, law**2 + ranks**2)
     ends = intervals(
         fit,
-        ErrorLaw(none, ranks, law, none, misfit_of, none),
+        ErrorLaw(none, ranks, law, none, lumps, below, none),
         asked,
         means.n_users,
         confidence=protocol.confidence,
@@ -98,13 +98,11 @@ def leads(
     return found
 
 
-def _misfit(
-    found: MeansPosterior, fit: Fit, asked: Sequence[Metric], spread: FloatArray
-) -> FloatArray:
-    """The misfit of the law, as that of a table with the sampled ranks that the law expects."""
+def _stray(found: MeansPosterior, fit: Fit, asked: Sequence[Metric], spread: FloatArray) -> Stray:
+    """Lumps and misfit, as those of a table with the sampled ranks that the law expects."""
     samples, n_users = found.sampled, found.seen.n_users
     if samples.is_exact:
-        return np.zeros(len(asked))
+        return Stray(np.zeros(len(asked)), np.zeros(len(asked)))
     size = samples.sample_size
     share = samples.chance @ found.distribution.mass
     counts = RankCounts.from_outcomes(
@@ -116,7 +114,7 @@ def _misfit(
     )
     model = likelihood(counts, samples.support)
     posterior = Posterior(model, found.spline, found.components, n_users)
-    return misfit(counts, replace(fit, posterior=posterior), asked, spread)
+    return stray(counts, replace(fit, posterior=posterior), asked, spread, seen=False)
 
 
 def _caps(
