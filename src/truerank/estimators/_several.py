@@ -33,7 +33,7 @@ FEWEST = 50  # targets of like places; fewer are pooled with those of better one
 _POOL_STEP = 0.01  # pools nearer than this (in log N) are read as one
 _PAIRS = 32  # of place and number of targets that stand for all of a class
 _PLAIN = 0.05  # share of the law of all targets in the base measure of a class
-_ALIKE = 0.5  # correlation of the errors of the laws of classes
+_ALIKE = 0.1  # correlation of the errors of the laws of classes
 _FAR = 200.0  # places beyond which targets are of one class, whatever is asked for
 _NEAR, _STEP = 50, 0.02  # places up to which each counts as it is; then steps of log place
 
