@@ -143,6 +143,8 @@ def test_lj20_printed_winners(tmp_path):
     row = ("ml-1m", "1", "sampled")
     other = changed(table, (*row, "NeuMF"), ours=0.9)
     assert lj20_winners._printed_winners(other)[1].endswith("in 23 of 24 rows.")
+    assert "on ml-1m `NeuMF` 0.692, `MultiVAE` 0.000" in lj20_winners._distances(other)[0]
+    assert lj20_winners._distances(Table.beside("t", printed, {})) == []
     # A model that only the paper has does not count, and one alone wins nothing.
     alone = {key: one for key, one in printed.numbers.items() if key[3] == "ALS"}
     for ours in ({}, alone):

@@ -78,6 +78,7 @@ def table3(run: Run) -> Result:
             "alone are ranked, while f still counts all items: the sampling that table 5 calls "
             "`actual`, with whose printed MultiVAE figures the printed table 3 agrees.",
             *_printed_winners(table),
+            *_distances(table),
             f"Ours, f by beta(0.5): {'; '.join(said)}. Where models are close, f(k) need only fall "
             "on the other side of a crossing.",
             *_graph_models(run, table),
@@ -113,6 +114,20 @@ def _graph_models(run: Run, table: Table) -> list[str]:
         f"`{one!r}`, no dropout, the last epoch kept. By global recall@f(10) the models stand "
         f"{words.listed(said)}."
     ]
+
+
+def _distances(table: Table) -> list[str]:
+    """How far our cells lie from the printed ones, by dataset and model."""
+    gaps: dict[str, dict[str, list[float]]] = {}
+    for cell in table.cells:
+        if cell.difference is not None:
+            of_model = gaps.setdefault(cell.key[0], {}).setdefault(cell.key[3], [])
+            of_model.append(abs(cell.difference))
+    said = [
+        f"on {dataset} {words.numbered({name: max(gap) for name, gap in models.items()}, 3)}"
+        for dataset, models in gaps.items()
+    ]
+    return [f"Furthest from the print: {'; '.join(said)}."] if said else []
 
 
 def _printed_winners(table: Table) -> list[str]:
