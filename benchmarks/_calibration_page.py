@@ -201,7 +201,10 @@ class Page:
                 "",
                 "The worst group is named for these users. Half-widths are compared with 1.96 "
                 "times the root mean squared error over the redraws of a cell: 1 would be an "
-                "interval that knows it beforehand.",
+                "interval that knows it beforehand. Few redraws scatter: if every cell covered "
+                f"{_percent(_mean(found, 'coverage'))}, chance alone would put "
+                f"{_percent(_by_chance(found, POOR))} of them under {POOR:.0%} and "
+                f"{len(found) * _by_chance(found, POOREST):.0f} under {POOREST:.0%}.",
                 "",
                 "## By dataset and design",
                 "",
@@ -267,8 +270,12 @@ class Page:
 
     def _by_model(self) -> Iterator[str]:
         groups = _groups(self.these, lambda cell: (cell.model, cell.users))
+        redraws = {
+            users: _between(sorted({c.redraws for c in self.these if c.users == users}))
+            for users in calibrate.USERS
+        }
         return _table(
-            ["model", *(f"{users:,} users" for users in calibrate.USERS)],
+            ["model", *(f"{n:,} users, {times} redraws" for n, times in redraws.items())],
             (
                 [model, *(_three(groups.get((model, users), [])) for users in calibrate.USERS)]
                 for model in calibrate.MODELS
@@ -325,8 +332,16 @@ def _sharp(found: Sequence[Cell]) -> float:
     return float(np.exp(np.nanmean(np.log(ratios))))
 
 
+def _by_chance(found: Sequence[Cell], below: float) -> float:
+    """The share of cells that would be below, did all of them cover what they do in the mean."""
+    from scipy.stats import binom
+
+    redraws = np.array([cell.redraws for cell in found])
+    return float(binom.cdf(np.ceil(below * redraws) - 1, redraws, _mean(found, "coverage")).mean())
+
+
 def _between(numbers: Sequence[int]) -> str:
-    return " to ".join(dict.fromkeys(f"{number}" for number in (numbers[0], numbers[-1])))
+    return " to ".join(dict.fromkeys(f"{number}" for number in (*numbers[:1], *numbers[-1:])))
 
 
 def _percent(share: float) -> str:
