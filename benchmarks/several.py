@@ -26,7 +26,7 @@ from truerank.inference.planning.simulate import sampled_ranks
 from truerank.outcomes import _places
 from truerank.outcomes.schemes import Scheme
 
-DATASETS = {"ml-1m": 1500, "video": 6000}  # users of a redraw
+DATASETS = {"ml-1m": 600, "video": 6000}  # users of a redraw
 MODELS = {"als": tr.models.ALS(dimensions=32), "item-knn": tr.models.ItemKNN(neighbours=200)}
 NAMES = ("recall", "precision", "hit_rate", "ndcg", "ap", "mrr")
 METRICS = [f"{name}@{k}" for name in NAMES for k in (10, 20, 50)]
