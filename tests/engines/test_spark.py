@@ -358,3 +358,21 @@ def test_a_lost_executor_changes_nothing():
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.split() == ["killed", "1", "same", "True"]
+
+
+def test_ranks_of_several_targets_have_places(frame):
+    """As on one machine, also in batches whose users have one target each."""
+    rows = pa.table(
+        {
+            "user_id": pa.array(np.arange(6)),
+            "item_id": [[1, 2], [3], [4], [5, 6, 7], [8], [9]],
+            "vector": USERS[:6].tolist(),
+        }
+    )
+    found = tr.spark.rank(frame(rows).repartition(3), ITEMS).toPandas()
+    test = ([0, 0, 1, 2, 3, 3, 3, 4, 5], list(range(1, 10)))
+    here = tr.rank(tr.scoring.Factors(USERS[:6], ITEMS), test).to_pandas()
+    key = ["user_id", "item_id"]
+    both = [table.sort_values(key).reset_index(drop=True) for table in (found, here)]
+    for column in ("rank", "place", "n_targets", "n_items"):
+        assert both[0][column].tolist() == both[1][column].tolist(), column

@@ -31,7 +31,7 @@ def counts(jl21_item_knn):
 
 def _recalls(counts, estimator):
     return np.array(
-        [1000 * tr.estimate(c, "recall@10", estimator=estimator)["hr@10"].value for c in counts]
+        [1000 * tr.estimate(c, "recall@10", estimator=estimator)["recall@10"].value for c in counts]
     )
 
 

@@ -12,6 +12,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,10 @@ _PACKED = ", ".join(
     [f"{name} {'string' if name == 'scheme' else 'bigint'}" for name in KEYS]
     + [f"{name} double" for name in SUMS]
 )
-_RANKS = ("sampled_rank", "sample_size", "num_negatives", "n_items", "user_id", "item_id", "weight")
+_RANKS = (
+    "sampled_rank", "sample_size", "num_negatives", "n_items", "user_id", "item_id", "weight",
+    "score", "place", "n_targets", "offset",
+)  # fmt: skip
 _OURS = re.compile(r"truerank\.errors\.InputError: (.*?)(?:\n\s*\n|\n\s+at |\Z)", re.DOTALL)
 
 Run = Callable[[Iterator[Any]], Iterator[Any]]
@@ -159,9 +163,11 @@ class Job:
         """A DataFrame of ranks, one row per target, by a function that makes tables of them."""
         types = dict(self._frame.dtypes)
         user, item = (types[kernel.columns[name]] for name in ("user_id", "item_id"))
-        item = item.removeprefix("array<").removesuffix(">")
+        one = item.removeprefix("array<").removesuffix(">")
         rank = "double" if kernel.ties == "mid" else "bigint"
-        schema = f"user_id {user}, item_id {item}, rank {rank}, sample_size bigint, n_items bigint"
+        schema = f"user_id {user}, item_id {one}, rank {rank}, sample_size bigint, n_items bigint"
+        if one != item:  # users may have several targets
+            table, schema = _Placed(table), f"{schema}, place bigint, n_targets bigint"
         return self._applied(self._shared(table), schema)
 
     @contextmanager
@@ -335,6 +341,22 @@ class _Pieces:
                 path, group = self._places[number]
                 with pq.ParquetFile(path, filesystem=self._files) as file:
                     yield from file.iter_batches(2**16, row_groups=[group], columns=self.columns)
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """Ranks with columns about several targets, also where a batch has users with one alone."""
+
+    table: Callable[[Any], Any]
+
+    def __call__(self, rows: Any) -> Any:
+        import pyarrow as pa
+
+        found = self.table(rows)
+        if found is None or "place" in found.column_names:
+            return found
+        one = pa.array([1] * len(found), pa.int64())
+        return found.append_column("place", one).append_column("n_targets", one)
 
 
 class _ByValue:

@@ -28,12 +28,12 @@ from truerank.estimators.support import NO_RANKS, RankDistribution, Support, Sup
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
 
-LEAST = 500  # targets of a class; thinner ones are pooled with their neighbours of like places
+LEAST = 120  # targets of a class; thinner ones are pooled with their neighbours of like places
 FEWEST = 50  # targets of like places; fewer are pooled with those of better ones
 _POOL_STEP = 0.01  # pools nearer than this (in log N) are read as one
 _PAIRS = 32  # of place and number of targets that stand for all of a class
 _PLAIN = 0.05  # share of the law of all targets in the base measure of a class
-_ALIKE = 0.1  # correlation of the errors of the laws of classes
+_ALIKE = 0.3  # correlation of the errors of the laws of classes
 _FAR = 200.0  # places beyond which targets are of one class, whatever is asked for
 _NEAR, _STEP = 50, 0.02  # places up to which each counts as it is; then steps of log place
 

@@ -96,7 +96,7 @@ class Smooth(Estimator):
         >>> even = grid.weight / grid.n_items
         >>> fit = tr.estimators.Smooth().fit_about(counts, even, support=grid)
         >>> round(float(fit.distribution.cdf([100])[0]), 2)
-        0.61
+        0.63
         """
         model = likelihood(counts, support)
         largest = support.n_items

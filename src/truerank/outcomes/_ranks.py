@@ -214,6 +214,8 @@ def units(
         if value is not None and value not in known:
             raise _checks.unknown(name, value, known)
     rank = _checks.whole_numbers(ranks, "sampled_rank")
+    if not rank.size:
+        raise InputError("ranks is empty; there is nothing to count")
     size = sample_sizes(sample_size, num_negatives, rank.size)
     pool = pool_sizes(n_items, rank.size)
     scheme = Scheme(

