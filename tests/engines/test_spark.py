@@ -369,7 +369,8 @@ def test_ranks_of_several_targets_have_places(frame):
             "vector": USERS[:6].tolist(),
         }
     )
-    found = tr.spark.rank(frame(rows).repartition(3), ITEMS).toPandas()
+    ranked = tr.spark.rank(frame(rows).repartition(3), ITEMS)
+    found = pa.Table.from_pylist([row.asDict() for row in ranked.collect()]).to_pandas()
     test = ([0, 0, 1, 2, 3, 3, 3, 4, 5], list(range(1, 10)))
     here = tr.rank(tr.scoring.Factors(USERS[:6], ITEMS), test).to_pandas()
     key = ["user_id", "item_id"]
