@@ -18,6 +18,7 @@ import pytest
 import truerank as tr
 import truerank_papers
 from truerank.designs import Fixed
+from truerank.errors import TruerankWarning
 from truerank.models import Popularity
 from truerank_papers.experiments import experiments, pages, papers, parts, registry
 from truerank_papers.experiments.published import Number, Published
@@ -170,7 +171,7 @@ def test_a_killed_table_resumes_where_it_was(tmp_path):
         return subprocess.Popen([sys.executable, "-m", "truerank", *command.split(), str(out)])
 
     def finished() -> dict[Path, int]:
-        return {path: path.stat().st_mtime_ns for path in killed.glob(".cache/parts/*/*-*.npy")}
+        return {path: path.stat().st_mtime_ns for path in killed.glob(".cache/parts/*/*-*.npz")}
 
     process = start(killed)
     deadline = time.monotonic() + 60
@@ -195,7 +196,25 @@ def test_a_killed_table_resumes_where_it_was(tmp_path):
 def test_no_half_written_part_is_read(tmp_path):
     with pytest.raises(RuntimeError, match="power cut"):
         parts.in_parts(tmp_path, 20, _fails_late, advance=lambda _: None)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["0-10.npy"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0-10.npz"]
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "empty"])
+def test_a_damaged_part_is_named_and_made_again(tmp_path, damage):
+    def drawn(first: int, last: int) -> np.ndarray:
+        return np.random.default_rng(first).random((last - first, 3))
+
+    def call() -> np.ndarray:
+        return parts.in_parts(tmp_path, 20, drawn, advance=lambda _: None)
+
+    whole = call()
+    path = tmp_path / "10-20.npz"
+    content = bytearray(path.read_bytes())
+    content[200] ^= 1
+    path.write_bytes({"cut": content[:-40], "flip": content, "empty": b""}[damage])
+    with pytest.warns(TruerankWarning, match=r"10-20\.npz is damaged .*; it is made again"):
+        assert np.array_equal(call(), whole)
+    assert np.array_equal(call(), whole)
 
 
 def _fails_late(first: int, last: int) -> np.ndarray:

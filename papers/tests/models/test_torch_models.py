@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 import truerank as tr
-from truerank.errors import InputError, MissingExtraError, TruerankError
+from truerank.errors import InputError, MissingExtraError, TruerankError, TruerankWarning
 from truerank_papers.models import NGCF, LightGCN, MultiVAE, NeuMF, checkpoints, graph, neumf
 
 VAE = MultiVAE(hidden=12, latent=5, epochs=6, batch_size=16)
@@ -107,6 +107,23 @@ def test_they_pickle(torch, small, model):
     every = np.arange(len(small))
     assert np.array_equal(copy.score_all(every), fitted.score_all(every))
     assert np.array_equal(copy.losses, fitted.losses)
+
+
+@ALL
+def test_they_are_kept_as_data(torch, small, model, tmp_path):
+    train = sparse.csr_array(small)
+    fitted = tr.models.fit_cached(model, train, folder=tmp_path)
+    (path,) = tmp_path.iterdir()
+    with np.load(path, allow_pickle=False) as kept:
+        assert "tree" in kept.files
+    copy = tr.models.fit_cached(model, train, folder=tmp_path, progress=_never)
+    every = np.arange(len(small))
+    assert np.array_equal(copy.score_all(every), fitted.score_all(every))
+    assert np.array_equal(copy.losses, fitted.losses)
+
+
+def _never(done: int, total: int) -> None:
+    raise AssertionError("it was fitted again")
 
 
 # --- MultiVAE -----------------------------------------------------------------------------------
@@ -253,6 +270,9 @@ def test_training_goes_on_where_it_was_stopped(torch, small, tmp_path, model):
     assert seen[0] > 1  # what was done is not done again
     assert np.array_equal(fitted.score_all(np.arange(train.shape[0])), whole)
     assert fitted.losses.shape == (model.epochs,)
+    kept.write_bytes(kept.read_bytes()[:-100])
+    with checkpoints(tmp_path), pytest.warns(TruerankWarning, match="damaged .* starts again"):
+        assert np.array_equal(scores(model, train, seed=3), whole)
 
 
 # --- all ----------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from truerank._types import FloatArray, IntArray
-from truerank.outcomes import tables
+from truerank.models._kept import load_arrays, save_arrays, told_damaged
 
 PART = 10  # repeats that a killed run may lose
 
@@ -114,24 +114,20 @@ def in_parts(
     ndarray
         Shape (repeats, ...).
     """
-    folder.mkdir(parents=True, exist_ok=True)
     found = []
     for first in range(0, repeats, part):
         last = min(first + part, repeats)
-        path = folder / f"{first}-{last}.npy"
-        if path.exists():
-            values = np.load(path)
-        else:
-            values = function(first, last)
-            with tables.replacing(path) as temporary, temporary.open("wb") as file:
-                np.save(file, values)
-        found.append(values)
+        kept = kept_arrays(
+            folder / f"{first}-{last}.npz",
+            lambda first=first, last=last: {"values": function(first, last)},  # type: ignore[misc]
+        )
+        found.append(kept["values"])
         advance(last - first)
     return np.concatenate(found)
 
 
 def kept_arrays(path: Path, function: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
-    """Read arrays from a file; if there is none, compute and keep them.
+    """Read arrays from a file; if there is none, or it is damaged, compute and keep them.
 
     Parameters
     ----------
@@ -145,11 +141,11 @@ def kept_arrays(path: Path, function: Callable[[], Mapping[str, Any]]) -> dict[s
     dict
         Arrays by name.
     """
-    if not path.exists():
-        found = function()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tables.replacing(path) as temporary, temporary.open("wb") as file:
-            np.savez_compressed(file, **found)
-        return dict(found)
-    with np.load(path) as kept:
-        return {name: kept[name] for name in kept.files}
+    if path.exists():
+        try:
+            return load_arrays(path)
+        except Exception as error:  # archives fail in many ways
+            told_damaged(path, error, "it is made again")
+    found = function()
+    save_arrays(path, found)
+    return dict(found)

@@ -20,7 +20,7 @@ from truerank.errors import InputError, MissingExtraError
 from truerank.metrics import MetricLike
 from truerank.models import Model, fit_cached
 from truerank.models._base import read
-from truerank.models.cache import content_hash
+from truerank.models.cache import kept_path
 from truerank.outcomes.counts import RankCounts
 from truerank.scoring import task
 from truerank.scoring.exact import count
@@ -191,8 +191,7 @@ class Run:
         """Whether a model was fitted to a dataset before, and kept."""
         split = self.split(dataset)
         data = read(split.train, user_ids=split.user_ids, item_ids=split.item_ids)
-        name = f"{type(model).__name__}-{content_hash(model, data, self.seed)}.pickle"
-        return (self.settings.cache / "models" / name).exists()
+        return kept_path(self.settings.cache / "models", model, data, self.seed).exists()
 
     def _rank(self, dataset: str, model: Model[Any], leave_out: bool) -> dict[str, Any]:
         split = self.split(dataset)

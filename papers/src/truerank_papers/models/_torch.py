@@ -40,7 +40,10 @@ def import_torch(model: str) -> Any:
 
 @contextlib.contextmanager
 def seeded(torch: Any, seed: int) -> Iterator[None]:
-    """Seed torch within the block; outside, its random state stays as it was.
+    """Seed torch within the block, and keep it to one thread; outside, all stays as it was.
+
+    The batches are small, and threads that wait for each other take far longer than one where the
+    machine is busy; sums in another order would give other models, too.
 
     Parameters
     ----------
@@ -51,7 +54,12 @@ def seeded(torch: Any, seed: int) -> Iterator[None]:
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        yield
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(threads)
 
 
 def train(

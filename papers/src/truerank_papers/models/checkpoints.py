@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from truerank.models._base import Model, TrainMatrix
+from truerank.models._kept import load_arrays, save_arrays, told_damaged
 from truerank.models.cache import content_hash
-from truerank.outcomes import tables
 
 _FOLDER: ContextVar[Path | None] = ContextVar("folder of checkpoints", default=None)
 
@@ -92,16 +92,22 @@ class Checkpoint:
         """
         if self.path is None or not self.path.exists():
             return []
-        with np.load(self.path) as kept:
-            for i, part in enumerate(parameters):
-                with torch.no_grad():
-                    part.copy_(torch.from_numpy(kept[f"value{i}"]))
-                optimiser.state[part] = {
-                    "step": torch.tensor(float(kept["step"])),
-                    "exp_avg": torch.from_numpy(kept[f"mean{i}"].copy()),
-                    "exp_avg_sq": torch.from_numpy(kept[f"square{i}"].copy()),
-                }
-            return list(map(float, kept["losses"]))
+        try:
+            kept = load_arrays(self.path)
+            losses = list(map(float, kept["losses"]))
+            step = torch.tensor(float(kept["step"]))
+            parts = [
+                [torch.from_numpy(kept[f"{name}{i}"]) for name in ("value", "mean", "square")]
+                for i, _ in enumerate(parameters)
+            ]
+        except Exception as error:  # archives fail in many ways
+            told_damaged(self.path, error, "the training starts again")
+            return []
+        for part, (value, mean, square) in zip(parameters, parts, strict=True):
+            with torch.no_grad():
+                part.copy_(value)
+            optimiser.state[part] = {"step": step.clone(), "exp_avg": mean, "exp_avg_sq": square}
+        return losses
 
     def keep(self, parameters: Any, optimiser: Any, losses: list[float]) -> None:
         """Keep the state after an epoch.
@@ -124,6 +130,4 @@ class Checkpoint:
             arrays[f"value{i}"] = part.detach().numpy()
             arrays[f"mean{i}"] = state["exp_avg"].numpy()
             arrays[f"square{i}"] = state["exp_avg_sq"].numpy()
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with tables.replacing(self.path) as temporary, temporary.open("wb") as file:
-            np.savez(file, **arrays)
+        save_arrays(self.path, arrays)
