@@ -28,21 +28,30 @@ CHROMIUM := $(shell sh -c 'command -v chromium || command -v chromium-browser ||
 # Each library that we adapt to in an environment of its own: their pins conflict.
 # pyarrow 26 needs numpy 2 and does not say so to pip.
 ADAPTERS  := .venv-adapters
-LIBRARIES := cornac implicit lenskit ranx recbole rectools torch
+LIBRARIES := cornac implicit lenskit pykeen ranx recbole rectools torch
 PEERS     := implicit lenskit ranx recbole rectools
 cornac    := cornac
 implicit  := implicit
 lenskit   := lenskit torch==2.13.0
+pykeen    := pykeen torch==2.13.0
 ranx      := ranx
 recbole   := recbole torch==2.13.0 'numpy<2' 'pyarrow<26' 'pandas<3' 'scipy<1.13' 'setuptools<81'
 rectools  := 'rectools[lightfm]' torch==2.13.0 pytorch-lightning 'pyarrow<26'
 torch     := torch==2.13.0
 
+# Tools that we work inside of, each with a test and in an environment of its own.
+INTEGRATIONS := keras lightning mlflow torchmetrics wandb
+keras        := keras torch==2.13.0
+lightning    := lightning torch==2.13.0
+mlflow       := mlflow jinja2
+torchmetrics := torchmetrics torch==2.13.0
+wandb        := wandb
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs notebooks bench frontier calibrate reproduce adapters peers format clean
+.PHONY: help demo test fuzz lint docs notebooks bench frontier calibrate reproduce release-check adapters integrations peers format clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(CORE) ## Exact, naive and corrected metrics side by side, on synthetic data
 	$(BIN)/truerank demo $(ARGS)
@@ -58,12 +67,16 @@ chromium:
 	then echo "Installed chromium, for the tests of reports"; \
 	else echo "Reports are not tested in a browser: there is no chromium on the PATH (apt-get install chromium)"; fi
 
+fuzz: $(TEST) ## Fuzz for long: FUZZ inputs for each fuzzer, 20,000 unless stated
+	TRUERANK_FUZZ=$(or $(FUZZ),20000) $(BIN)/pytest -n 2 --dist worksteal tests/fuzz $(ARGS)
+
 lint: $(DEV) ## Check style, types, import rules and docstrings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.docstrings
+	$(BIN)/codespell README.md CHANGELOG.md CONTRIBUTING.md docs src papers/src tests benchmarks examples
 
 docs: $(DOCS) ## Build the documentation into build/site, strictly
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -83,7 +96,12 @@ calibrate: $(BENCH) ## Redraw real evaluations and see how often intervals cover
 reproduce: $(PAPERS) ## The papers' tables beside the published numbers, into docs/reproduction
 	$(BIN)/truerank reproduce all --data $(DATA) --output docs/reproduction --cache .cache/reproduce $(ARGS)
 
+release-check: ## Build wheel and sdist, and try them in empty environments
+	.ci/release-check
+
 adapters: $(LIBRARIES:%=adapter-%) ## Try the adapters to other libraries (make adapter-cornac: one)
+
+integrations: $(INTEGRATIONS:%=integration-%) ## Try truerank inside other tools (make integration-mlflow: one)
 
 peers: $(PEERS:%=peer-%) ## Time other libraries against ours, and write docs/peers.md
 	$(ADAPTERS)/$(firstword $(PEERS))/bin/python -m benchmarks.peers.page $(PEERS:%=$(ADAPTERS)/%/peers.json) --write docs/peers.md
@@ -119,6 +137,10 @@ $(CORE) $(TEST) $(DEV) $(DOCS) $(BENCH) $(SPARK) $(PAPERS): pyproject.toml paper
 $(BIN)/pip:
 	$(PYTHON) -m venv $(VENV)
 
+.PHONY: $(INTEGRATIONS:%=integration-%)
+$(INTEGRATIONS:%=integration-%): integration-%: $(ADAPTERS)/%/.stamp
+	KERAS_BACKEND=torch $(ADAPTERS)/$*/bin/python -m pytest tests/integrations/test_$*.py $(if $(filter torchmetrics,$*),tests/integrations/test_torch_gather.py) tests/test_face.py -k 'test_$* or integrations.$* or gather' $(if $(wildcard docs/how-to/$*.md),'tests/test_docs.py::test_blocks_run[$*]') $(ARGS)
+
 .PHONY: $(LIBRARIES:%=adapter-%) $(PEERS:%=peer-%)
 $(LIBRARIES:%=adapter-%): adapter-%: $(ADAPTERS)/%/.stamp
 	$(ADAPTERS)/$*/bin/python -m pytest $(wildcard tests/adapters/test_$*.py tests/scoring/test_$*.py papers/tests/models/test_$*_models.py) $(if $(filter $*,$(PEERS)),tests/adapters/test_peers.py) $(if $(wildcard docs/how-to/$*.md),'tests/test_docs.py::test_blocks_run[$*]') $(if $(wildcard src/truerank/scoring/adapters/$*.py),'tests/test_face.py::test_examples_run[truerank.scoring.adapters.from_$*]') $(ARGS)
@@ -126,7 +148,7 @@ $(LIBRARIES:%=adapter-%): adapter-%: $(ADAPTERS)/%/.stamp
 $(PEERS:%=peer-%): peer-%: $(ADAPTERS)/%/.stamp
 	$(ADAPTERS)/$*/bin/python -m benchmarks peers --write $(ADAPTERS)/$*/peers.json
 
-$(LIBRARIES:%=$(ADAPTERS)/%/.stamp): $(ADAPTERS)/%/.stamp: pyproject.toml papers/pyproject.toml
+$(sort $(LIBRARIES:%=$(ADAPTERS)/%/.stamp) $(INTEGRATIONS:%=$(ADAPTERS)/%/.stamp)): $(ADAPTERS)/%/.stamp: pyproject.toml papers/pyproject.toml
 	$(PYTHON) -m venv $(ADAPTERS)/$*
 	$(ADAPTERS)/$*/bin/python -m pip --quiet --disable-pip-version-check install $($*) hypothesis pandas pytest --editable '.[fast]'
 	$(ADAPTERS)/$*/bin/python -m pip --quiet --disable-pip-version-check install --no-deps --editable ./papers

@@ -13,7 +13,7 @@ import truerank as tr
 from benchmarks import calibrate, cases, misfit
 from benchmarks._report import machine
 from truerank.inference.intervals.error_law import ErrorLaw
-from truerank.inference.intervals.interval import interval_of
+from truerank.inference.intervals.interval import interval_of, range_of
 from truerank.inference.intervals.misfit import Misfit
 
 CONFIDENCE = 0.95
@@ -65,7 +65,7 @@ def cells(redraws: int, estimator: str = "smooth", scope: str = "these-users") -
             if row["hits"][0, at] < misfit.MIN_HITS:
                 continue
             ends = [
-                interval_of(float(row["value"][i, at]), law, 0, CONFIDENCE, drawn, metric.best())
+                interval_of(float(row["value"][i, at]), law, 0, CONFIDENCE, drawn, range_of(metric))
                 for i, law in enumerate(_laws(row, at, learnt))
             ]
             low, high = np.array([[one.low, one.high] for one in ends]).T

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 import truerank as tr
@@ -93,6 +94,9 @@ def files(tmp_path_factory):
     frozen = tr.sampling.freeze(scorer, pairs, design, train=seen, seed=0)
     for name in ("negatives", "frozen"):
         frozen.save(folder / f"{name}.parquet")
+    exact = tr.rank(scorer, pairs, "exact", train=seen)
+    for name in ("old", "new"):
+        pq.write_table(exact, folder / f"{name}.parquet")
     (folder / "my_module.py").write_text(
         "def score(users, items):\n    return (users[:, None] * 7 + items * 13) % 101\n"
     )

@@ -93,15 +93,20 @@ def test_an_offset_moves_positions_and_leaves_places() -> None:
     assert Metric("mrr").gain(2, 10, **known) == 0.0
 
 
+MEAN_RANKS = {"mr", "amr", "amri"}
+CUT = sorted({*metrics.NAMES} - MEAN_RANKS - {"r_precision"})
+
+
 @given(st.sampled_from(metrics.NAMES), st.integers(1, 12), st.integers(1, 20))
 def test_no_list_beats_the_ideal_one(name: str, k: int, t: int) -> None:
-    metric = Metric(name, None if name == "r_precision" else k)
+    metric = Metric(name, k if name in CUT else None).bound([50])
     place = np.arange(1, t + 1)
     best = float(metric.gain(1, 50, place=place, n_targets=t).sum())
     assert metric.ideal(t) == pytest.approx(best, rel=1e-12)
     worse = np.sort(np.random.default_rng(k * 100 + t).integers(1, 50, t))
-    assert metric.gain(worse, 50, place=place, n_targets=t).sum() <= best + 1e-12
-    if name not in ("recall", "precision", "auc", "ap_all"):
+    way = -1 if metric.lower_is_better else 1
+    assert way * metric.gain(worse, 50, place=place, n_targets=t).sum() <= way * best + 1e-12
+    if name not in ("recall", "precision", "auc", "ap_all", "amr"):
         assert best == pytest.approx(1.0, rel=1e-12)
 
 
@@ -112,7 +117,7 @@ def test_pools_may_differ_by_rank() -> None:
     assert table.tolist() == [gain("auc", 5), gain("auc", 9)]
 
 
-@given(st.sampled_from(sorted({*metrics.NAMES} - {"r_precision"})), st.integers(1, 50))
+@given(st.sampled_from(CUT), st.integers(1, 50))
 def test_gains_fall_with_the_rank_and_end_at_the_cut_off(name: str, k: int) -> None:
     metric = Metric(name, k)
     found = metric.gain(np.arange(1, 61), 60)
@@ -151,6 +156,8 @@ def test_only_auc_depends_on_the_pool() -> None:
         ("p@7", "precision@7"),
         ("NDCG@ 10 ", "ndcg@10"),
         (" auc ", "auc"),
+        ("Mean-Rank", "mr"),
+        ("AAMRI", "amri"),
     ],
 )
 def test_names_and_aliases(spelt: str, key: str) -> None:
@@ -199,7 +206,7 @@ def test_several_at_once(given_metrics: Any, k: Any, keys: list[str]) -> None:
             "novelty",
             None,
             "unknown metric 'novelty'.*known: recall, recall_min, precision, "
-            "hit_rate, ndcg, ap, ap_all, mrr, auc, r_precision, hr",
+            "hit_rate, ndcg, ap, ap_all, mrr, auc, r_precision, mr, amr, amri, hr",
         ),
         ("", None, "unknown metric ''"),
         ("recall@0", None, "k of recall is 0; it must be at least 1"),
@@ -279,7 +286,7 @@ def test_own_metrics_that_give_no_gain(function: Any, message: str) -> None:
 
 
 def test_own_metrics_that_are_none() -> None:
-    with pytest.raises(InputError, match="function of metric 'mine' is not callable"):
+    with pytest.raises(InputError, match="function is 3; it must be a function or None"):
         Metric("mine", function=3)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="unknown metric 'mine'"):
         Metric("mine")
@@ -345,3 +352,16 @@ def test_exact_ranks_give_what_ranx_gives() -> None:
     ours = estimate(counts, list(names), estimator="naive")
     for our, their in names.items():
         assert ours[our].value == pytest.approx(theirs[their], rel=1e-12), our
+
+
+def test_all_gains_are_those_of_each_metric():
+    ranks = np.array([3.5, 1.0, 7.25, 900.0, 10.0, 2.0])
+    own = Metric("own", 5, lambda rank: 1.0 / rank**2)
+    wanted = [*metrics.parse(["recall@1,10", "ndcg@10", "ap", "auc", "precision@3", "ndcg"]), own]
+    each = np.stack([metric.gain(ranks, 1000) for metric in wanted], axis=1)
+    np.testing.assert_allclose(metrics.all_gains(wanted, ranks, 1000), each, rtol=1e-15)
+    weights = np.random.default_rng(0).random((3, ranks.size))
+    totals = metrics.all_total_gains(wanted, ranks, 1000, weights)
+    np.testing.assert_allclose(totals, weights @ each, rtol=1e-13)
+    nothing = metrics.all_total_gains(wanted, np.empty(0), 1000, np.empty((2, 0)))
+    assert nothing.tolist() == [[0.0] * len(wanted)] * 2

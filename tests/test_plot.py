@@ -84,7 +84,7 @@ def test_rank_distributions(models) -> None:
     np.testing.assert_allclose(pmf.lines[0].get_xdata(), want.middle)
     np.testing.assert_allclose(pmf.lines[0].get_ydata() * want.width, want.mass)
     assert pmf.get_yscale() == "log"
-    with pytest.raises(tr.InputError, match="kind is 'hist'"):
+    with pytest.raises(tr.InputError, match="unknown kind 'hist'"):
         tr.plot.rank_distribution(models, kind="hist")
 
 
@@ -110,7 +110,7 @@ def test_comparisons(models) -> None:
     np.testing.assert_allclose(zero.get_xdata(), [0.0, 0.0])
     assert ax.get_yticklabels()[0].get_text() == f"{one.model} − {one.other}"
     assert "recall@50" in ax.get_xlabel()
-    with pytest.raises(tr.InputError, match="found is of type dict"):
+    with pytest.raises(tr.InputError, match="it must be Comparison"):
         tr.plot.comparison({})
 
 
@@ -174,3 +174,59 @@ def test_koren_curve_is_the_distribution_of_ranks(models) -> None:
     assert len(ax.collections) == 2
     with pytest.raises(tr.InputError, match="largest is 0; it must be above 0 and at most 1"):
         tr.plot.normalised_rank(models, largest=0)
+
+
+def test_naive_vs_corrected_draws_both_sides(models):
+    ax = tr.plot.naive_vs_corrected(models, exact={"one": 0.2})
+    shown = {text.get_text() for text in ax.texts}
+    for name, found in models.items():
+        assert f"{name}  {found['recall@10'].naive:.3f}" in shown
+        assert f"{found['recall@10'].value:.3f}  {name}" in shown
+    assert ax.get_title() == "recall@10"
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["exact"]
+
+
+def test_naive_vs_corrected_of_another_metric(models):
+    ax = tr.plot.naive_vs_corrected(models, metric="recall@5")
+    assert ax.get_title() == "recall@5"
+    assert ax.get_legend() is None
+
+
+@pytest.mark.parametrize(
+    ("exact", "message"),
+    [({"three": 0.2}, "three"), ([0.2], "must map models"), ({"one": "high"}, "exact of one")],
+)
+def test_naive_vs_corrected_takes_exact_values_of_its_models(models, exact, message):
+    with pytest.raises(tr.InputError, match=message):
+        tr.plot.naive_vs_corrected(models, exact=exact)
+
+
+def test_labels_that_would_overlap_are_moved_apart():
+    heights = tr.plot._apart([0.5, 0.51, 0.9, 0.5])
+    order = np.argsort([0.5, 0.51, 0.9, 0.5], kind="stable")
+    assert (np.diff(np.array(heights)[order]) >= 0.07 - 1e-12).all()
+
+
+def test_the_legend_of_one_model_has_no_empty_name(models):
+    ax = tr.plot.mapping(models["one"], mappings=["linear"])
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["estimated", "linear"]
+
+
+def test_history() -> None:
+    test = np.arange(60), np.arange(60)
+    monitor = tr.Monitor(test, design="fixed(num_negatives=20)", metrics=["recall@10", "auc"])
+    with pytest.raises(tr.InputError, match="no epoch yet"):
+        tr.plot.history(monitor)
+    scores = np.random.default_rng(0).random((60, 300))
+    for gain in (0.0, 0.5, 0.4):
+        monitor.update(tr.scoring.Dense(scores + gain * np.eye(60, 300)))
+    ax = tr.plot.history(monitor)
+    rows = [row for row in monitor.rows() if row["metric"] == "recall@10"]
+    assert ax.lines[0].get_ydata().tolist() == [row["value"] for row in rows]
+    assert [line.get_xdata()[0] for line in ax.lines[-1:]] == [monitor.best_epoch]
+    assert "auc" in tr.plot.history(monitor.history, metric="auc").get_ylabel()
+    with pytest.raises(tr.InputError, match="unknown metric"):
+        tr.plot.history(monitor, metric="ndcg@10")
+    with pytest.raises(tr.InputError, match="type dict"):
+        tr.plot.history({})

@@ -60,7 +60,9 @@ def test_dir_shows_public_names_and_nothing_else(path: str) -> None:
 
 def test_the_public_modules_are_these() -> None:
     wanted = "data data.synthetic errors estimators estimators.diagnostics mapping metrics models"
-    wanted += " designs outcomes plot report sampling scoring scoring.adapters spark"
+    wanted += " designs outcomes plot report sampling scoring scoring.adapters spark integrations"
+    tools = "keras lightning mlflow recbole tensorboard torch torchmetrics wandb"
+    wanted += "".join(f" integrations.{name}" for name in tools.split())
     expected = {"truerank", *(f"truerank.{name}" for name in wanted.split())}
     assert set(public_modules()) == expected
 

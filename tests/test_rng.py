@@ -132,3 +132,12 @@ def test_seeds_that_cannot_be(seed):
 def test_ids_that_cannot_be(ids):
     with pytest.raises(InputError, match="they must be whole numbers or strings"):
         rng.user_keys(ids, 0)
+
+
+def test_draws_without_replacement_from_pools_of_any_size() -> None:
+    few = np.random.default_rng(1).hypergeometric([3, 5], [7, 9], 4)
+    assert rng.hypergeometric(np.random.default_rng(1), [3, 5], [7, 9], 4).tolist() == few.tolist()
+    good, bad, n = np.full(20_000, 10**9), np.full(20_000, 3 * 10**9), 100
+    found = rng.hypergeometric(np.random.default_rng(2), good, bad, n)
+    # Mean 25 with variance 100 * 1/4 * 3/4 per draw: 5 standard errors of the mean of 20,000.
+    assert abs(found.mean() - 25) < 5 * np.sqrt(18.75 / 20_000)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from truerank import data as data
     from truerank import designs as designs
     from truerank import estimators as estimators
+    from truerank import integrations as integrations
     from truerank import mapping as mapping
     from truerank import metrics as metrics
     from truerank import models as models
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from truerank.evaluation import evaluate as evaluate
     from truerank.evaluation import rank as rank
     from truerank.evaluation.auditing import audit as audit
+    from truerank.evaluation.monitor import Monitor as Monitor
     from truerank.inference.comparing.compare import compare as compare
     from truerank.inference.comparing.comparison import Comparison as Comparison
     from truerank.inference.estimates import Estimate as Estimate
@@ -50,6 +52,7 @@ else:
             "Evaluation": "evaluation",
             "InputError": "errors",
             "Metric": "metrics",
+            "Monitor": "evaluation.monitor",
             "PairedCounts": "outcomes.paired",
             "Plan": "inference.planning.planned",
             "RankCounts": "outcomes.counts",
@@ -64,6 +67,7 @@ else:
             "estimate": "inference.estimates",
             "estimators": None,
             "evaluate": "evaluation",
+            "integrations": None,
             "mapping": None,
             "metrics": None,
             "models": None,

@@ -13,6 +13,31 @@ from truerank._types import IntArray
 from truerank.errors import InputError
 
 LARGEST_INT = 2**53  # beyond this a float no longer holds every integer
+_LARGEST_SEED = 2**63 - 1  # what 64-bit engines keep
+_SHOWN = 100  # characters of a value that messages show
+
+
+def shown(value: Any) -> str:
+    """A value as messages show it: on one line, cut where it is long, whatever it is."""
+    try:
+        text = repr(value)
+    except ValueError:  # whole numbers of thousands of digits are not written out
+        text = (
+            f"a whole number of {value.bit_length() * 0.30103:,.0f} digits"
+            if isinstance(value, int)
+            else f"of type {type(value).__name__}"
+        )
+    except Exception:
+        text = f"of type {type(value).__name__}"
+    text = " ".join(text.split())
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 20]} ... {text[-15:]}"
+
+
+def seed(value: Any) -> int:
+    """A seed of random draws as an int, or an InputError."""
+    if isinstance(value, (float, np.floating)):
+        raise InputError(f"seed is {shown(value)}; it must be a whole number, at least 0")
+    return integer(value, "seed", low=0, high=_LARGEST_SEED)
 
 
 def integer(value: Any, name: str, *, low: int, high: int | None = None, why: str = "") -> int:
@@ -23,12 +48,13 @@ def integer(value: Any, name: str, *, low: int, high: int | None = None, why: st
     if not whole and isinstance(value, (float, np.floating)):
         whole = bool(np.isfinite(value)) and float(value).is_integer()
     if not whole:
-        raise InputError(f"{name} is {value!r}; it must be a whole number, {bound}")
+        raise InputError(f"{name} is {shown(value)}; it must be a whole number, {bound}")
     number = int(value)
-    if number > LARGEST_INT:
-        raise InputError(f"{name} is {number}; it must be {bound}, and at most 2**53")
+    if number > max(high, LARGEST_INT):
+        most = "2**53" if high <= LARGEST_INT else "2**63 - 1"
+        raise InputError(f"{name} is {shown(number)}; it must be {bound}, and at most {most}")
     if number < low or number > high:
-        raise InputError(f"{name} is {number}; it must be {bound}{why and f' ({why})'}")
+        raise InputError(f"{name} is {shown(number)}; it must be {bound}{why and f' ({why})'}")
     return number
 
 
@@ -39,15 +65,30 @@ def real(
     bound = f"{'above' if open_low else 'at least'} {low:g}"
     bound += "" if high is None else f" and at most {high:g}"
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise InputError(f"{name} is {value!r}; it must be a number {bound}")
+        raise InputError(f"{name} is {shown(value)}; it must be a number {bound}")
     try:
         number = float(value)
     except OverflowError:
         number = np.inf
     below = number <= low if open_low else number < low
     if not np.isfinite(number) or below or (high is not None and number > high):
-        raise InputError(f"{name} is {value!r}; it must be {bound}")
+        raise InputError(f"{name} is {shown(value)}; it must be {bound}")
     return number
+
+
+def listed(values: Any) -> list[Any]:
+    """Several values as a list, one as a list of itself; a text is one."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        return [values]
+    return [values.item()] if isinstance(values, np.ndarray) and not values.ndim else list(values)
+
+
+def numbers(values: Any, name: str) -> npt.NDArray[np.float64]:
+    """``values`` as floats of any shape, or an InputError."""
+    found = as_array(values, name)
+    if found.dtype.kind not in "iuf":
+        raise InputError(f"{name} is {shown(values)}; it must be a number or an array of numbers")
+    return found.astype(np.float64, copy=False)
 
 
 def numeric(values: Any, name: str) -> npt.NDArray[np.float64]:
@@ -58,8 +99,9 @@ def numeric(values: Any, name: str) -> npt.NDArray[np.float64]:
     try:
         array = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
+        row = first_bad(array)
         raise InputError(
-            f"{name} holds values that are not numbers, such as {first_bad(array)!r}"
+            f"{name} holds values that are not numbers, such as {shown(array[row])} at row {row}"
         ) from None
     if not np.isfinite(array).all():
         row = int(np.flatnonzero(~np.isfinite(array))[0])
@@ -83,9 +125,7 @@ def whole_numbers(values: Any, name: str) -> IntArray:
 
 def ids(values: Any, name: str) -> npt.NDArray[Any]:
     """Ids as a 1-d array of integers or strings."""
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise InputError(f"{name} has shape {array.shape}; it must be one-dimensional")
+    array = _one_dimensional(values, name)
     if array.dtype.kind == "O":
         items = array.tolist()
         if any(item is None or item != item for item in items):
@@ -100,11 +140,18 @@ def ids(values: Any, name: str) -> npt.NDArray[Any]:
     return array.astype(np.str_) if array.dtype.kind in "ST" else array
 
 
-def _one_dimensional(values: Any, name: str) -> npt.NDArray[Any]:
+def as_array(values: Any, name: str) -> npt.NDArray[Any]:
+    """``values`` as an array of any kind, or an InputError."""
     try:
-        array = np.asarray(values)
+        return np.asarray(values)
     except (TypeError, ValueError):  # rows of different length
         raise InputError(f"{name} is nested; it must be one-dimensional") from None
+    except Exception as error:  # frames of other libraries that refuse to become arrays
+        raise InputError(f"{name} is {shown(values)}; it cannot be read: {error}") from None
+
+
+def _one_dimensional(values: Any, name: str) -> npt.NDArray[Any]:
+    array = as_array(values, name)
     if array.ndim != 1:
         raise InputError(f"{name} has shape {array.shape}; it must be one-dimensional")
     if np.ma.is_masked(values):
@@ -133,19 +180,21 @@ def within(values: IntArray, name: str, *, low: int, high: Any, because: str) ->
         raise InputError(f"{name} is {values[row]} at row {row}; {because}")
 
 
-def first_bad(array: npt.NDArray[Any]) -> Any:
-    """The first element of an object array that is no number."""
-    for value in array.ravel():
+def first_bad(array: npt.NDArray[Any]) -> int:
+    """Where the first element of a 1-d array that is no number stands."""
+    for row, value in enumerate(array):
         try:
             float(value)
         except (TypeError, ValueError, OverflowError):
-            return value
-    return array.ravel()[0]
+            return row
+    return 0
 
 
 def unknown(kind: str, value: object, known: Iterable[str]) -> InputError:
     """The error for a name that is not known, with the nearest one that is."""
     names = list(known)
-    near = difflib.get_close_matches(str(value).lower(), names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(
+        value.lower() if isinstance(value, str) else shown(value), names, n=1, cutoff=0.5
+    )
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    return InputError(f"unknown {kind} {value!r}{hint} (known: {', '.join(names)})")
+    return InputError(f"unknown {kind} {shown(value)}{hint} (known: {', '.join(names)})")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy.typing as npt
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.floating[Any]]
 
+# The path of a file.
+PathLike: TypeAlias = str | os.PathLike[str]
 # The rank of a target among items of the very same score.
 Ties: TypeAlias = Literal["spread", "random", "mid", "optimistic", "pessimistic"]
 # Who an estimate is about: the users that were evaluated, or those that they are a sample of.
@@ -27,6 +30,8 @@ Repeats: TypeAlias = Literal["targets", "draws"]
 # What a test holds against equality: any difference, or the first of two being the smaller, larger.
 Alternative: TypeAlias = Literal["two-sided", "less", "greater"]
 # Whether two models may change places.
+Pairs: TypeAlias = Literal["auto", "best", "all"]
+
 Flip: TypeAlias = Literal["yes", "no", "cannot tell"]
 # Whether users' training items were left out of the items that their targets are ranked among.
 TrainingItems: TypeAlias = Literal["left-out", "kept"]

@@ -12,6 +12,8 @@ __all__ = [
     "TruerankWarning",
 ]
 
+_LONGEST = 1500  # characters of a message
+
 
 class TruerankError(Exception):
     """Base of every error that truerank raises on purpose.
@@ -25,6 +27,17 @@ class TruerankError(Exception):
     ...     print(error)
     unknown metric 'recal'; did you mean 'recall'? (known: recall, recall_min, ...)
     """
+
+    def __str__(self) -> str:
+        return _one_line(super().__str__())
+
+
+def _one_line(message: str) -> str:
+    """A message on one line; of a long one, its beginning and its end, where the remedy is."""
+    line = " ".join(part.strip() for part in message.splitlines())
+    if len(line) <= _LONGEST:
+        return line
+    return f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 3 :]}"
 
 
 class InputError(TruerankError, ValueError):

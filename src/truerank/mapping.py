@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank._types import FloatArray
 from truerank.errors import ConvergenceWarning, InputError
 
@@ -45,7 +45,7 @@ def linear(k: Any, *, n_items: Any, sample_size: Any) -> FloatArray:
     >>> tr.mapping.linear([1, 2, 10], n_items=3706, sample_size=100).round(1).tolist()
     [1.0, 38.4, 337.8]
     """
-    k, n_items, sample_size = _arguments(k, n_items, sample_size)
+    k, n_items, sample_size = _broadcast(k, n_items, sample_size)
     return np.asarray((k - 1.0) * (n_items - 1.0) / (sample_size - 1.0) + 1.0)
 
 
@@ -73,7 +73,7 @@ def bound(k: Any, *, n_items: Any, sample_size: Any) -> FloatArray:
     >>> tr.mapping.bound([1, 2, 10], n_items=3706, sample_size=100).tolist()
     [19.0, 56.0, 356.0]
     """
-    k, n_items, sample_size = _arguments(k, n_items, sample_size)
+    k, n_items, sample_size = _broadcast(k, n_items, sample_size)
     # In halves, so that whole numbers stay whole: ((2k-1)(N-1) + (n-1)) / (2(n-1)).
     top = (2.0 * k - 1.0) * (n_items - 1.0) + (sample_size - 1.0)
     return np.asarray(np.floor(top / (2.0 * (sample_size - 1.0))))
@@ -106,10 +106,11 @@ def beta(k: Any, *, n_items: Any, sample_size: Any, a: float) -> FloatArray:
     >>> tr.mapping.beta([1, 2, 10], n_items=3706, sample_size=100, a=0.5).round(1).tolist()
     [30.2, 66.6, 363.3]
     """
+    _arguments.check(beta, locals())
     from scipy.special import gammaln
 
-    a = _checks.real(a, "a", low=0.0, open_low=True)
-    k, n_items, sample_size = _arguments(k, n_items, sample_size)
+    a = _checks.real(a, "a", low=0.0, high=1e6, open_low=True)
+    k, n_items, sample_size = _broadcast(k, n_items, sample_size)
     log_share = (gammaln(k + a) - gammaln(k)) - (gammaln(sample_size + a) - gammaln(sample_size))
     return np.asarray((n_items - 1.0) * np.exp(log_share / a) + 1.0)
 
@@ -178,11 +179,17 @@ def fit_beta(
     >>> round(fit.a, 3), fit.converged
     (0.263, True)
     """
+    _arguments.check(fit_beta, locals())
     import warnings
 
+    if not hasattr(counts, "sampled_rank"):
+        raise InputError(f"counts is {_checks.shown(counts)}; it must be RankCounts")
+    steps = _checks.integer(steps, "steps", low=1)
     if counts.adaptive:
         raise InputError("beta@P needs samples of a fixed size; these counts are adaptive")
-    a = _checks.real(start, "start", low=0.0, open_low=True)
+    if counts.censored:
+        raise InputError("beta@P needs ranks; some of these lists ended before their target")
+    a = _checks.real(start, "start", low=0.0, high=1e6, open_low=True)
     pool = counts.n_items.astype(np.float64)
     share = counts.weight / counts.total_weight
     for step in range(1, steps + 1):
@@ -224,7 +231,9 @@ def get(name: str, counts: Any = None) -> Callable[..., FloatArray]:
     >>> f(10, n_items=3706, sample_size=100).round(1).item()
     371.5
     """
-    tidy = str(name).strip().lower()
+    if not isinstance(name, str):
+        raise _checks.unknown("mapping", name, [*NAMES, "beta(0.5)"])
+    tidy = name.strip().lower()
     if tidy == "linear":
         return linear
     if tidy == "bound":
@@ -250,7 +259,7 @@ def _beta_with(a: float) -> Callable[..., FloatArray]:
     return lambda k, *, n_items, sample_size: beta(k, n_items=n_items, sample_size=sample_size, a=a)
 
 
-def _arguments(k: Any, n_items: Any, sample_size: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _broadcast(k: Any, n_items: Any, sample_size: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The three as float arrays that broadcast: scalars or of one shape (n,)."""
     k = _numbers(k, "k", low=1)
     n_items = _numbers(n_items, "n_items", low=2)

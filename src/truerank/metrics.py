@@ -5,20 +5,20 @@ times the share of one target: the gain F with its cut-off. With one target per 
 is the rank. With several, all targets of a user stand in one list: the target of place i among
 them (1 is the best) and of rank R among the non-targets has position R + i - 1, plus an offset
 where more candidates are known to be above it. The size of the pool enters only where the gain
-depends on it (auc).
+depends on it (auc), and the mean size of all pools where a mean rank is divided by it (amr, amri).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank._types import FloatArray
 from truerank.errors import InputError
 
@@ -43,6 +43,10 @@ class Metric:
         The gain of a metric of your own: takes an array of ranks (1-based) and returns their
         gains. On a compressed support it is also read between whole ranks, so let it be smooth or
         estimate with ``support="full"``.
+    mean_pool : float, optional
+        Mean size of the users' pools, the target included. ``amr`` and ``amri`` divide by it, and
+        ``mr`` is at most this. `truerank.estimate` and the other verbs fill it in from the counts;
+        without it each gain takes its own pool for the mean.
 
     Raises
     ------
@@ -63,8 +67,10 @@ class Metric:
     name: str
     k: int | None = None
     function: GainFunction | None = None
+    mean_pool: float | None = None
 
     def __post_init__(self) -> None:
+        _arguments.check_fields(self)
         if self.k is not None:
             object.__setattr__(self, "k", _checks.integer(self.k, f"k of {self.name}", low=1))
         if self.function is None:
@@ -74,8 +80,8 @@ class Metric:
                 raise InputError("precision needs a cut-off, as in 'precision@10'")
             if name in _WITHOUT_CUT and self.k is not None:
                 raise InputError(f"{name} has no cut-off; give it as {name!r}, without @{self.k}")
-        elif not callable(self.function):
-            raise InputError(f"function of metric {self.name!r} is not callable")
+        if self.mean_pool is not None:
+            _checks.real(self.mean_pool, f"mean_pool of {self.name}", low=1.0, open_low=True)
 
     @property
     def key(self) -> str:
@@ -97,7 +103,55 @@ class Metric:
         >>> tr.Metric("auc").depends_on_pool, tr.Metric("recall", 10).depends_on_pool
         (True, False)
         """
-        return self.function is None and self.name in _ON_POOL
+        if self.function is not None:
+            return False
+        return self.name in _ON_POOL or (self.name in _ON_MEAN_POOL and self.mean_pool is None)
+
+    @property
+    def of_mean_rank(self) -> bool:
+        """Whether it is the mean rank, or that divided by what chance would give.
+
+        Examples
+        --------
+        >>> tr.Metric("amri").of_mean_rank, tr.Metric("mrr").of_mean_rank
+        (True, False)
+        """
+        return self.function is None and self.name in _MEAN_RANK
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether smaller values are better.
+
+        Examples
+        --------
+        >>> tr.Metric("mr").lower_is_better, tr.Metric("amri").lower_is_better
+        (True, False)
+        """
+        return self.function is None and self.name in _LOWER
+
+    def bound(self, n_items: Any, weight: Any = None) -> Metric:
+        """The same metric with ``mean_pool`` filled in, if it is of the mean rank.
+
+        Parameters
+        ----------
+        n_items : array-like of int
+            Sizes of the users' pools, the target included.
+        weight : array-like of float, optional
+            Users with each of these pools; one each if not given.
+
+        Returns
+        -------
+        Metric
+            Itself, for other metrics.
+
+        Examples
+        --------
+        >>> tr.Metric("amri").bound([99, 101]).mean_pool
+        100.0
+        """
+        if not self.of_mean_rank:
+            return self
+        return replace(self, mean_pool=float(np.average(n_items, weights=weight)))
 
     @property
     def counts_hits(self) -> bool:
@@ -144,7 +198,11 @@ class Metric:
         [0.613, 0.387]
         """
         shape = self.shape(rank, n_items, place=place, offset=offset, n_targets=n_targets)
-        return np.asarray(shape * self.share(n_targets))
+        share = self.share(n_targets)
+        try:
+            return np.asarray(shape * share)
+        except ValueError as error:
+            raise InputError(f"rank and n_targets differ in shape: {error}") from None
 
     def shape(
         self, rank: Any, n_items: Any, *, place: Any = 1, offset: Any = 0, n_targets: Any = 1
@@ -168,8 +226,12 @@ class Metric:
         >>> tr.Metric("ap", 10).shape([1, 4], 1000, place=2).tolist()
         [1.0, 0.4]
         """
-        rank = np.asarray(rank, dtype=np.float64)
-        position = rank + (np.asarray(place) - 1) + offset
+        rank = _checks.numbers(rank, "rank")
+        more = _checks.numbers(place, "place"), _checks.numbers(offset, "offset")
+        try:
+            position = rank + (more[0] - 1) + more[1]
+        except ValueError as error:
+            raise InputError(f"rank, place and offset differ in shape: {error}") from None
         gain = self._whole_gain(rank, position, place, n_items) * self._scale
         cut = n_targets if self.cuts_at_targets else self.k
         return gain if cut is None else np.where(position <= cut, gain, 0.0)
@@ -194,7 +256,7 @@ class Metric:
         >>> tr.Metric("recall_min", 10).share([1, 2, 20]).tolist()
         [1.0, 0.5, 0.1]
         """
-        t = np.asarray(n_targets, dtype=np.float64)
+        t = _number_of_targets(n_targets)
         if self.function is not None:
             return np.asarray(1.0 / t)
         return _SHARES[self.name](t, t if self.k is None else np.minimum(t, float(self.k)))
@@ -224,12 +286,12 @@ class Metric:
         return self.function is None and self.name == "r_precision"
 
     def best(self) -> float:
-        """The largest value that the metric can take with one target per user: its gain at rank 1.
+        """The best value that the metric can take with one target per user: its gain at rank 1.
 
         Returns
         -------
         float
-            1 for all built-in metrics but ``precision@k``, where it is 1/k.
+            1 for all built-in metrics but ``precision@k``, where it is 1/k, and ``amr``.
 
         Examples
         --------
@@ -237,6 +299,29 @@ class Metric:
         (1.0, 0.1)
         """
         return _best(self)
+
+    def worst(self) -> float:
+        """The worst value that the metric can take with one target per user.
+
+        Returns
+        -------
+        float
+            0 for most metrics, -1 for ``amri``, the mean pool for ``mr`` (infinity if that is not
+            known).
+
+        Examples
+        --------
+        >>> tr.Metric("recall", 10).worst(), tr.Metric("amri").worst()
+        (0.0, -1.0)
+        >>> tr.Metric("mr").bound([100]).worst()
+        100.0
+        """
+        if not self.of_mean_rank:
+            return 0.0
+        if self.name == "amri":
+            return -1.0
+        pool = np.inf if self.mean_pool is None else self.mean_pool
+        return pool if self.name == "mr" else 2.0 - 2.0 / (pool + 1.0)
 
     def ideal(self, n_targets: Any) -> FloatArray:
         """The largest values that the metric can take for users: all their targets come first.
@@ -258,7 +343,7 @@ class Metric:
         >>> tr.Metric("ndcg", 10).ideal([1, 20]).round(9).tolist()
         [1.0, 1.0]
         """
-        t = np.asarray(n_targets, dtype=np.int64)
+        t = _number_of_targets(n_targets).astype(np.int64)
         different, back = np.unique(t, return_inverse=True)
         place = np.arange(1, int(t.max(initial=1)) + 1)
         sums = [
@@ -281,6 +366,9 @@ class Metric:
         if self.name in _ON_POOL:
             pool = np.asarray(n_items, dtype=np.float64)
             return (pool - rank) / (pool - 1.0) * np.ones_like(position)
+        if self.name in _MEAN_RANK:  # among the non-targets, wherever the other targets stand
+            own = np.asarray(n_items if self.mean_pool is None else self.mean_pool, np.float64)
+            return _MEAN_RANK[self.name](rank, own) * np.ones_like(position)
         gain = _GAINS[self.name](position)
         if self.name in _BY_PLACE:
             return np.asarray(gain * place)
@@ -318,6 +406,16 @@ _GAINS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "mrr": lambda position: 1.0 / position,
     "auc": _ones,
     "r_precision": _ones,
+    "mr": lambda position: position,
+    "amr": lambda position: position,
+    "amri": lambda position: position,
+}
+# The gain at a rank among the non-targets, given the mean pool: (mean pool + 1) / 2 is the mean
+# rank of a scorer that knows nothing.
+_MEAN_RANK: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
+    "mr": lambda rank, pool: rank,
+    "amr": lambda rank, pool: 2.0 * rank / (pool + 1.0),
+    "amri": lambda rank, pool: 1.0 - 2.0 * (rank - 1.0) / (pool - 1.0),
 }
 # What a user's sum over targets is multiplied by, from t and min(t, k).
 _SHARES: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
@@ -331,21 +429,29 @@ _SHARES: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
     "mrr": lambda t, most: np.ones_like(t),
     "auc": lambda t, most: 1.0 / t,
     "r_precision": lambda t, most: 1.0 / t,
+    "mr": lambda t, most: 1.0 / t,
+    "amr": lambda t, most: 1.0 / t,
+    "amri": lambda t, most: 1.0 / t,
 }
 _FIRST = frozenset({"hit_rate", "mrr"})  # the best target of a user counts alone
 _BY_PLACE = frozenset({"ap", "ap_all"})  # precision at the target: its place over its position
 _HITS = frozenset({"recall", "recall_min", "precision", "hit_rate"})
-_WITHOUT_CUT = frozenset({"r_precision"})
+_WITHOUT_CUT = frozenset({"r_precision", *_MEAN_RANK})
+_LOWER = frozenset({"mr", "amr"})
 
 # Gains that depend on the pool. Each is a + b / (N - 1): `estimators._base.expected_gains` and the
 # posterior of smooth rest on it.
 _ON_POOL = frozenset({"auc"})
+_ON_MEAN_POOL = frozenset({"amr", "amri"})
 
 _ALIASES = {
     "hr": "hit_rate",
     "hit": "hit_rate",
     "hits": "hit_rate",
     "hit_ratio": "hit_rate",
+    "mean_rank": "mr",
+    "aamr": "amr",
+    "aamri": "amri",
     "rr": "mrr",
     "map": "ap",
     "p": "precision",
@@ -389,11 +495,9 @@ def parse(
     >>> [metric.key for metric in tr.metrics.parse(["hr", "ndcg@20"], k=[5, 10])]
     ['hit_rate@5', 'hit_rate@10', 'ndcg@20']
     """
-    if isinstance(metrics, (str, Metric)) or not isinstance(metrics, Iterable):
-        metrics = [metrics]
     cuts = _cuts(k)
     found: dict[str, Metric] = {}
-    for item in metrics:
+    for item in _checks.listed(metrics):
         for metric in _parse_one(item, cuts):
             known = found.setdefault(metric.key, metric)
             if known != metric:
@@ -423,9 +527,18 @@ def share(above: int, upto: int) -> Metric:
     >>> tr.metrics.share(10, 50).gain([10, 11, 50, 51], 1000).tolist()
     [0.0, 1.0, 1.0, 0.0]
     """
+    _arguments.check(share, locals())
     above = _checks.integer(above, "above", low=0)
     upto = _checks.integer(upto, "upto", low=above + 1, why="more than above")
     return Metric(f"rank>{above}", upto, lambda rank: (rank > above).astype(np.float64))
+
+
+def _number_of_targets(n_targets: Any) -> FloatArray:
+    """Numbers of targets, at least 1, as floats."""
+    t = _checks.numbers(n_targets, "n_targets")
+    if not ((t >= 1) & (t <= _checks.LARGEST_INT)).all():
+        raise InputError(f"n_targets is {_checks.shown(n_targets)}; it must be at least 1")
+    return t
 
 
 def total_gains(
@@ -433,19 +546,47 @@ def total_gains(
 ) -> dict[str, float]:
     """Sum of weight * gain(rank) of every metric, by key: one pass for all cut-offs of a name."""
     wanted = list(metrics)
+    (totals,) = all_total_gains(wanted, rank, n_items, weight[None, :]).tolist()
+    return {metric.key: total for metric, total in zip(wanted, totals, strict=True)}
+
+
+def all_total_gains(
+    metrics: Sequence[Metric], rank: Any, n_items: Any, weight: FloatArray
+) -> FloatArray:
+    """Sums of weight * gain(rank) for several weights, (n_weights, n): (n_weights, n_metrics)."""
     rank = np.asarray(rank, dtype=np.float64)
+    if not rank.size:
+        return np.zeros((weight.shape[0], len(metrics)))
     order = np.argsort(rank, kind="stable")
-    last = [metric.last for metric in wanted]
-    cuts = np.searchsorted(rank[order], last, side="right").tolist()
-    running: dict[tuple[str, GainFunction | None], list[float]] = {}
-    totals = {}
-    for metric, cut in zip(wanted, cuts, strict=True):
-        family = (metric.name, metric.function)
-        if family not in running:
-            gains = (weight * metric._whole_gain(rank, rank, 1, n_items))[order]
-            running[family] = [0.0, *np.cumsum(gains).tolist()]
-        totals[metric.key] = running[family][cut] * metric._scale
+    last = [metric.last for metric in metrics]
+    cuts = np.searchsorted(rank[order], last, side="right")
+    totals = np.empty((weight.shape[0], len(metrics)))
+    for at in _families(metrics):
+        gains = (weight * metrics[at[0]]._whole_gain(rank, rank, 1, n_items))[:, order]
+        running = np.cumsum(gains, axis=1)
+        scale = np.array([metrics[i]._scale for i in at])
+        found = running[:, np.maximum(cuts[at] - 1, 0)] * scale
+        totals[:, at] = np.where(cuts[at] > 0, found, 0.0)
     return totals
+
+
+def all_gains(metrics: Sequence[Metric], rank: FloatArray, n_items: Any) -> FloatArray:
+    """``gain`` of every metric at ranks of shape (n,), as (n, n_metrics): one pass per name."""
+    found = np.empty((rank.size, len(metrics)))
+    for at in _families(metrics):
+        whole = np.broadcast_to(metrics[at[0]]._whole_gain(rank, rank, 1, n_items), rank.shape)
+        factor = np.array([metrics[i]._scale * float(metrics[i].share(1)) for i in at])
+        last = np.array([metrics[i].last for i in at])
+        found[:, at] = np.where(rank[:, None] <= last, whole[:, None] * factor, 0.0)
+    return found
+
+
+def _families(metrics: Sequence[Metric]) -> list[list[int]]:
+    """Places of the metrics that differ in their cut-offs alone."""
+    found: dict[tuple[str, GainFunction | None], list[int]] = {}
+    for place, metric in enumerate(metrics):
+        found.setdefault((metric.name, metric.function), []).append(place)
+    return list(found.values())
 
 
 def key(metric: MetricLike) -> str:
@@ -468,7 +609,7 @@ def key(metric: MetricLike) -> str:
     """
     if isinstance(metric, Metric):
         return metric.key
-    name, at, cut = str(metric).partition("@")
+    name, at, cut = (metric if isinstance(metric, str) else _checks.shown(metric)).partition("@")
     resolved = _ALIASES.get(_tidy(name), _tidy(name))
     return f"{resolved}@{cut.strip()}" if at else resolved
 
@@ -477,7 +618,9 @@ def _parse_one(item: Any, cuts: tuple[int | None, ...]) -> list[Metric]:
     if isinstance(item, Metric):
         return [replace(item, k=cut) for cut in cuts] if item.k is None else [item]
     if not isinstance(item, str):
-        raise InputError(f"metric is {item!r}; expected a name such as 'recall@10' or a Metric")
+        raise InputError(
+            f"metric is {_checks.shown(item)}; expected a name such as 'recall@10' or a Metric"
+        )
     name, at, tail = item.partition("@")
     canonical = _canonical(name)
     if not at:
@@ -486,7 +629,10 @@ def _parse_one(item: Any, cuts: tuple[int | None, ...]) -> list[Metric]:
     for part in tail.strip("[] ").split(","):
         digits = part.strip()
         if not re.fullmatch(r"-?\d{1,16}", digits):
-            raise InputError(f"metric {item!r}: k is {digits!r}; it must be a whole number")
+            said = _checks.shown(item)
+            raise InputError(
+                f"metric {said}: k is {_checks.shown(digits)}; it must be a whole number"
+            )
         metrics.append(Metric(canonical, int(digits)))
     return metrics
 
@@ -494,7 +640,7 @@ def _parse_one(item: Any, cuts: tuple[int | None, ...]) -> list[Metric]:
 def _cuts(k: Any) -> tuple[int | None, ...]:
     if k is None:
         return (None,)
-    values = list(k) if isinstance(k, Iterable) and not isinstance(k, str) else [k]
+    values = _checks.listed(k)
     if not values:
         raise InputError("k is empty; give at least one cut-off, or leave it out")
     return tuple(_checks.integer(value, "k", low=1) for value in values)

@@ -6,13 +6,17 @@ They take what `estimate` or `evaluate` gives, or several models as a dict. Mode
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import itertools
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank import mapping as mapping_module
 from truerank import metrics as metrics_module
 from truerank.errors import InputError, MissingExtraError
+from truerank.evaluation.monitor import Monitor
+from truerank.evaluation.monitored import History
 from truerank.inference import curves as curves_module
 from truerank.inference.comparing.comparison import Comparison
 from truerank.inference.estimates import Estimates
@@ -23,7 +27,9 @@ from truerank.metrics import MetricLike
 __all__ = [
     "comparison",
     "frontier",
+    "history",
     "mapping",
+    "naive_vs_corrected",
     "normalised_rank",
     "rank_distribution",
     "recall_curve",
@@ -65,6 +71,7 @@ def recall_curve(
     >>> tr.plot.recall_curve(tr.estimate(counts), largest=5).get_xlabel()
     'K'
     """
+    _arguments.check(recall_curve, locals())
     ax = _axes(ax)
     for i, (name, found) in enumerate(_models(models).items()):
         one = curves_module.curve(found, metric, largest=largest)
@@ -101,6 +108,7 @@ def rank_distribution(models: Any, *, kind: Literal["cdf", "pmf"] = "cdf", ax: A
     >>> tr.plot.rank_distribution(tr.estimate(counts)).get_xlabel()
     'global rank'
     """
+    _arguments.check(rank_distribution, locals())
     if kind not in ("cdf", "pmf"):
         raise InputError(f"kind is {kind!r}; it must be 'cdf' or 'pmf'")
     ax = _axes(ax)
@@ -152,6 +160,7 @@ def normalised_rank(models: Any, *, largest: float = 1.0, ax: Any = None) -> Any
     >>> tr.plot.normalised_rank(tr.estimate(counts)).get_xlabel()
     'best items, percent'
     """
+    _arguments.check(normalised_rank, locals())
     largest = _checks.real(largest, "largest", low=0.0, high=1.0, open_low=True)
     ax = _axes(ax)
     top = 0.0
@@ -206,7 +215,9 @@ def mapping(models: Any, *, mappings: Iterable[str] = mapping_module.USUAL, ax: 
         largest = int(found.counts.n_items.max())
         one = curves_module.curve(found.again("recall@1", confidence=None), largest=largest)
         colour = _colour(i)
-        ax.plot(one.k, one.value, label=f"{name}, estimated", color=colour, lw=1.8)
+        ax.plot(
+            one.k, one.value, label=f"{name}, estimated".removeprefix(", "), color=colour, lw=1.8
+        )
         for j, which in enumerate(wanted):
             mapped = curves_module.mapped_curve(found.counts, which)
             if mapped is None:
@@ -217,7 +228,7 @@ def mapping(models: Any, *, mappings: Iterable[str] = mapping_module.USUAL, ax: 
             ax.plot(
                 mapped.global_k,
                 mapped.recall,
-                label=f"{name}, {which}",
+                label=f"{name}, {which}".removeprefix(", "),
                 color=colour,
                 lw=0.8,
                 ls=LINES[(j + 1) % len(LINES)],
@@ -228,6 +239,110 @@ def mapping(models: Any, *, mappings: Iterable[str] = mapping_module.USUAL, ax: 
     ax.set(xscale="log", xlabel="K, or f(k) of a sampled k", ylabel="recall@K")
     ax.set_ylim(0.0, 1.0)
     return _finish(ax)
+
+
+def naive_vs_corrected(
+    models: Any, *, metric: MetricLike | None = None, exact: Any = None, ax: Any = None
+) -> Any:
+    """Draw what the sample says beside what the whole catalogue would say: lines cross at a flip.
+
+    Each side has a scale of its own, from the worst model to the best, so that only the order and
+    the distances within a side compare. Bars on the right are intervals.
+
+    Parameters
+    ----------
+    models : Estimates, Evaluation or dict of these
+        What was estimated, by model.
+    metric : str or Metric, optional
+        One metric; the first one estimated unless stated.
+    exact : dict of str to float, optional
+        Exact values by model, where they are known: drawn as crosses.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on.
+
+    Examples
+    --------
+    >>> counts = {
+    ...     name: tr.RankCounts.from_ranks(ranks, n_items=500, num_negatives=19)
+    ...     for name, ranks in {"A": [1, 4, 2, 9], "B": [2, 3, 3, 8]}.items()
+    ... }
+    >>> found = {name: tr.estimate(one, "recall@10") for name, one in counts.items()}
+    >>> [text.get_text() for text in tr.plot.naive_vs_corrected(found).get_xticklabels()]
+    ['among the sample\\n(naive)', 'in the whole catalogue\\n(corrected)']
+    """
+    ax = _axes(ax)
+    found = _models(models)
+    known = _known_values(exact, found)
+    key = (
+        metrics_module.key(metric) if metric is not None else next(iter(next(iter(found.values()))))
+    )
+    each = {name: one[key] if key in one else one.again(key)[key] for name, one in found.items()}
+    left = _scale([one.naive for one in each.values()])
+    ends = [v for one in each.values() for v in (one.low, one.high) if v is not None]
+    right = _scale([one.value for one in each.values()] + ends + list(known.values()))
+    for i, (name, one) in enumerate(each.items()):
+        colour = _colour(i)
+        ax.plot([0, 1], [left(one.naive), right(one.value)], "o-", color=colour, lw=2.2, ms=7)
+        if one.low is not None and one.high is not None:
+            ax.plot([1, 1], [right(one.low), right(one.high)], color=colour, lw=5, alpha=0.35)
+        if name in known:
+            ax.plot([1], [right(known[name])], "x", color="black", ms=8, mew=1.8, zorder=5)
+    for x, side, values, scale in (
+        (-0.06, "right", [one.naive for one in each.values()], left),
+        (1.06, "left", [one.value for one in each.values()], right),
+    ):
+        heights = _apart([scale(value) for value in values])
+        for i, (name, value, y) in enumerate(zip(each, values, heights, strict=True)):
+            text = f"{name}  {value:.3f}" if side == "right" else f"{value:.3f}  {name}"
+            ax.text(x, y, text.strip(), ha=side, va="center", color=_colour(i))
+    if known:
+        ax.plot([], [], "x", color="black", ms=8, mew=1.8, label="exact")
+        ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, 1.0))
+    ax.set_xticks([0, 1], ["among the sample\n(naive)", "in the whole catalogue\n(corrected)"])
+    ax.set(xlim=(-0.65, 1.65), ylim=(-0.08, 1.12), title=key)
+    ax.set_yticks([])
+    ax.spines[:].set_visible(False)
+    for x in (0, 1):
+        ax.axvline(x, color=_MUTED, lw=0.8, zorder=0)
+    ax.tick_params(axis="x", length=0)
+    return ax
+
+
+def _known_values(exact: Any, models: Mapping[str, Estimates]) -> dict[str, float]:
+    """Exact values by model, each of a model that is there."""
+    if exact is None:
+        return {}
+    if not isinstance(exact, Mapping):
+        raise InputError(f"exact is {_checks.shown(exact)}; it must map models to exact values")
+    for name in exact:
+        if name not in models:
+            raise _checks.unknown("model in exact", name, models)
+    return {
+        str(name): _checks.real(one, f"exact of {name}", low=-math.inf)
+        for name, one in exact.items()
+    }
+
+
+def _scale(values: Sequence[float]) -> Callable[[float], float]:
+    """The height of a value between the lowest and the highest, 0 to 1."""
+    low, high = min(values), max(values)
+    width = (high - low) or 1.0
+    return lambda value: (value - low) / width if high > low else 0.5
+
+
+def _apart(heights: Sequence[float], least: float = 0.07) -> list[float]:
+    """Heights of labels, as near to theirs as leaves ``least`` between neighbours."""
+    order = sorted(range(len(heights)), key=lambda i: heights[i])
+    found = list(heights)
+    for before, this in itertools.pairwise(order):
+        found[this] = max(found[this], found[before] + least)
+    shift = max(0.0, max(found) - max(max(heights), 1.0)) / 2.0
+    return [height - shift for height in found]
 
 
 def comparison(found: Comparison, *, ax: Any = None) -> Any:
@@ -254,6 +369,7 @@ def comparison(found: Comparison, *, ax: Any = None) -> Any:
     >>> tr.plot.comparison(tr.compare(counts, "recall@3")).get_xlabel()
     'difference in recall@3 (95 % interval)'
     """
+    _arguments.check(comparison, locals())
     if not isinstance(found, Comparison):
         raise InputError(f"found is of type {type(found).__name__}; give what tr.compare gives")
     ax = _axes(ax)
@@ -272,6 +388,57 @@ def comparison(found: Comparison, *, ax: Any = None) -> Any:
         ax.spines[side].set_visible(False)
     ax.tick_params(axis="y", length=0)
     return ax
+
+
+def history(found: Any, *, metric: MetricLike | None = None, ax: Any = None) -> Any:
+    """Draw a metric by epoch with its interval, the best epoch marked.
+
+    Points are filled where an epoch really differs from the best one before it, open where that may
+    be chance.
+
+    Parameters
+    ----------
+    found : Monitor or History
+        The epochs.
+    metric : str or Metric, optional
+        One of the metrics watched; the first one unless stated.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on.
+
+    Examples
+    --------
+    >>> monitor = tr.Monitor((np.arange(50), np.arange(50)), metrics=["recall@10"])
+    >>> scores = np.random.default_rng(0).random((50, 400))
+    >>> epoch = monitor.update(tr.scoring.Dense(scores))
+    >>> tr.plot.history(monitor).get_ylabel()
+    'recall@10 on the whole catalogue'
+    """
+    if not isinstance(found, (Monitor, History)):
+        raise InputError(f"found is of type {type(found).__name__}; give a truerank.Monitor")
+    watched = list(dict.fromkeys(row["metric"] for row in found.rows()))
+    if not watched:
+        raise InputError("the monitor has seen no epoch yet; update it first")
+    key = watched[0] if metric is None else metrics_module.key(metric)
+    if key not in watched:
+        raise _checks.unknown("metric", key, watched)
+    rows = [row for row in found.rows() if row["metric"] == key]
+    epochs = [row["epoch"] for row in rows]
+    ax = _axes(ax)
+    (line,) = ax.plot(epochs, [row["value"] for row in rows], **_style(0))
+    colour = line.get_color()
+    ends = [[row[end] for row in rows] for end in ("low", "high")]
+    ax.fill_between(epochs, *ends, color=colour, alpha=_BAND, lw=0)
+    for row in rows:
+        fill = colour if row["real"] is not False else "white"
+        ax.plot([row["epoch"]], [row["value"]], "o", color=colour, mfc=fill, ms=5)
+    ax.axvline(found.best_epoch, color=_MUTED, ls=":", lw=1.2, label=f"best: {found.best_epoch}")
+    ax.set(xlabel="epoch", ylabel=f"{key} on the whole catalogue")
+    return _finish(ax)
 
 
 def frontier(
@@ -309,6 +476,7 @@ def frontier(
     >>> tr.plot.frontier(tr.estimate(counts, "auc"), found=known).get_xlabel()
     'scored pairs per user'
     """
+    _arguments.check(frontier, locals())
     ax = _axes(ax)
     (one,) = _models(estimates).values()
     key = metrics_module.key(metric) if metric is not None else next(iter(one))

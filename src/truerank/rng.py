@@ -19,6 +19,7 @@ from truerank.errors import InputError
 Keys = npt.NDArray[np.uint64]
 
 GOLDEN = 0x9E3779B97F4A7C15
+_MOST_ITEMS = 10**9  # that numpy draws from without replacement
 _MIX_1 = 0xBF58476D1CE4E5B9
 _MIX_2 = 0x94D049BB133111EB
 _FNV_OFFSET = 0xCBF29CE484222325
@@ -51,9 +52,28 @@ def below(words: Any, bound: Any) -> npt.NDArray[np.int64]:
     return np.asarray(np.floor(unit(words) * bound), dtype=np.int64)
 
 
+def hypergeometric(draw: np.random.Generator, good: Any, bad: Any, n: Any) -> npt.NDArray[np.int64]:
+    """How many of ``n`` items drawn without replacement are good; the arguments broadcast.
+
+    numpy draws from up to a billion items of either kind. From more, draws with replacement are
+    the same within n / (good + bad), and never scatter less.
+    """
+    good, bad, n = np.broadcast_arrays(good, bad, n)
+    large = (good >= _MOST_ITEMS) | (bad >= _MOST_ITEMS)
+    if not large.any():
+        return np.asarray(draw.hypergeometric(good, bad, n))
+    found = np.empty(good.shape, dtype=np.int64)
+    found[~large] = draw.hypergeometric(good[~large], bad[~large], n[~large])
+    good, bad, n = good[large], bad[large], n[large]
+    found[large] = np.clip(
+        draw.binomial(n, good / (good + bad)), np.maximum(n - bad, 0), np.minimum(n, good)
+    )
+    return found
+
+
 def check_seed(seed: Any) -> int:
     """``seed``, if it is a whole number from 0 on."""
-    return _checks.integer(seed, "seed", low=0, high=2**63 - 1)
+    return _checks.seed(seed)
 
 
 def user_keys(user_ids: Any, seed: int) -> Keys:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truerank import designs, estimators
+from truerank import _arguments, designs, estimators
 from truerank import metrics as metrics_module
 from truerank._types import Scope, Ties
 from truerank.designs import Adaptive, Auto, Design, Fixed
@@ -23,7 +23,7 @@ from truerank.designs.purse import Purse
 from truerank.engines.batches import Counted
 from truerank.engines.items import Items
 from truerank.engines.kernels import Kernel, Lots
-from truerank.engines.levels import Climbed, Places, carried_out_within
+from truerank.engines.levels import Climbed, ClimbedTable, carried_out_within
 from truerank.engines.spark import Job, Users, frame, from_table, is_rows, session
 from truerank.errors import InputError
 from truerank.estimators import Estimator
@@ -89,10 +89,11 @@ def rank(
     >>> tr.spark.rank("users.parquet", "items.npy", tr.designs.Fixed(num_negatives=99))
     ... # doctest: +SKIP
     """
+    _arguments.check(rank, locals())
     check_whole_ranks(ties)
     run = _Run(users, items, train, design, seed=seed, ties=ties, keep_target=keep_target)
     if (climbed := run.climbed()) is not None:
-        return run.job.ranks(run.kernel, Places(run.kernel, climbed).table)
+        return run.job.ranks(run.kernel, ClimbedTable(run.kernel, climbed).table)
     return run.job.ranks(run.kernel, run.kernel.table)
 
 
@@ -138,6 +139,7 @@ def count(
     >>> import truerank as tr
     >>> tr.spark.count("users.parquet", "items.npy", "adaptive")  # doctest: +SKIP
     """
+    _arguments.check(count, locals())
     run = _Run(users, items, train, design, seed=seed, ties=ties, keep_target=keep_target)
     return run.counted()[0].counts
 
@@ -197,6 +199,7 @@ def evaluate(
     >>> import truerank as tr
     >>> tr.spark.evaluate("users.parquet", "items.npy")["recall@10"].value  # doctest: +SKIP
     """
+    _arguments.check(evaluate, locals())
     wanted = metrics_module.parse(metrics)
     chosen = estimators.get(estimator)
     begin = time.perf_counter()

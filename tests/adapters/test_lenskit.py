@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from libraries import N_ITEMS, check_consistent, interactions, library, rows_of
 
+import truerank as tr
 from truerank.errors import InputError
 from truerank.scoring.adapters import from_lenskit
 
@@ -121,3 +122,34 @@ def test_another_component_can_be_asked(data):
 def test_unscored_is_last_or_error(data):
     with pytest.raises(InputError, match="unscored is 'first'; it must be 'last' or 'error'"):
         from_lenskit(None, data, unscored="first")
+
+
+def test_several_targets_are_evaluated_as_by_lenskit(data):
+    """A third of each user's items held out; LensKit's lists and metrics."""
+    from lenskit.data import ItemList, from_interactions_df
+    from lenskit.metrics import NDCG, Hit, LogRankWeight, Precision, Recall, RecipRank
+
+    users, items = interactions()
+    table = pd.DataFrame({"user_id": users, "item_id": items})
+    held = np.random.default_rng(1).random(len(table)) < 1 / 3
+    train, test = table[~held], table[held]
+    dataset = from_interactions_df(train)
+    pipeline = trained(models()["implicit-mf"](), dataset)
+    counts = tr.count(from_lenskit(pipeline, dataset), test, train=train)
+    assert counts.n_targets.max() > 1
+    lists = {
+        user: (lenskit.recommend(pipeline, user, n=N_ITEMS), ItemList(own["item_id"].tolist()))
+        for user, own in test.groupby("user_id")
+    }
+    for k in (1, 3, 10):
+        theirs = {
+            f"recall_min@{k}": Recall(n=k),
+            f"precision@{k}": Precision(n=k),
+            f"hit_rate@{k}": Hit(n=k),
+            f"mrr@{k}": RecipRank(n=k),
+            f"ndcg@{k}": NDCG(n=k, weight=LogRankWeight(offset=1)),
+        }
+        for key, metric in theirs.items():
+            own = np.mean([metric.measure_list(*pair) for pair in lists.values()])
+            value = tr.estimate(counts, key, confidence=None)[key].value
+            assert own == pytest.approx(value, abs=1e-9), key

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from libraries import N_ITEMS, N_USERS, check_consistent, interactions, library, rows_of
 
+import truerank as tr
 from truerank.errors import InputError
 from truerank.scoring.adapters import from_recbole
 
@@ -174,3 +175,55 @@ def test_the_model_is_left_as_it_was(folder):
     model.train()
     from_recbole(model, test).score_all(np.arange(2))
     assert all(part.training for part in model.modules())
+
+
+def test_several_targets_are_evaluated_as_by_recbole(folder):
+    """A ratio split: three or four targets per user, all metrics that RecBole has."""
+    metrics = ["Recall", "Precision", "Hit", "NDCG", "MAP", "MRR"]
+    split = {"split": {"RS": [0.5, 0.2, 0.3]}, "order": "RO", "group_by": "user", "mode": "full"}
+    options = {"eval_args": split, "metrics": metrics, "topk": [1, 3, 10], **PAIRWISE}
+    model, trainer, loaders = prepared(folder, "BPR", **options)
+    found = trainer.evaluate(loaders[2], load_best_model=False, show_progress=False)
+    train, valid, test = (pairs_of(loader.dataset) for loader in loaders)
+    known = tuple(np.concatenate(columns) for columns in zip(train, valid, strict=True))
+    counts = tr.count(from_recbole(model, loaders[2]), test, train=known)
+    assert counts.n_targets.max() > 1
+    for name in metrics:
+        for k in (1, 3, 10):
+            key = f"{name.lower()}@{k}"
+            value = tr.estimate(counts, key, confidence=None)[key].value
+            assert found[key] == pytest.approx(value, abs=1e-8), key
+
+
+def pairs_of(dataset):
+    """User and item ids of a dataset of RecBole."""
+    return tuple(
+        dataset.field2id_token[field][dataset.inter_feat[field].numpy()]
+        for field in (dataset.uid_field, dataset.iid_field)
+    )
+
+
+@pytest.mark.parametrize("split", [{"LS": "valid_and_test"}, {"RS": [0.5, 0.2, 0.3]}])
+def test_sampled_evaluation_is_corrected(folder, split):
+    """All but a few of the negatives are drawn: the estimate is near the full evaluation."""
+    arguments = {"split": split, "order": "RO", "group_by": "user"}
+    metrics = {"metrics": ["Recall", "NDCG", "Hit"], "topk": [3], "valid_metric": "NDCG@3"}
+    found = {}
+    for mode in ("full", "uni40"):
+        options = {"eval_args": {**arguments, "mode": mode}, **metrics, **PAIRWISE}
+        _, trainer, (_, _, test) = prepared(folder, "BPR", **options)
+        run = trainer.evaluate if mode == "full" else tr.integrations.recbole.evaluate
+        given = (test,) if mode == "full" else (trainer, test)
+        found[mode] = run(*given, load_best_model=False)
+    corrected = found["uni40"]
+    for row in corrected.rows():
+        key = row["metric"].replace("hit_rate", "hit")
+        assert row["recbole"] == pytest.approx(corrected.own[key])
+        assert row["recbole"] >= found["full"][key] - 1e-9
+        assert row["low"] - 1e-6 <= found["full"][key] <= row["high"] + 1e-6
+
+
+def test_a_full_evaluation_needs_no_correction(folder):
+    _, trainer, (_, _, test) = prepared(folder, "BPR", **PAIRWISE)
+    with pytest.raises(InputError, match="a full evaluation needs no correction"):
+        tr.integrations.recbole.evaluate(trainer, test, load_best_model=False)

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from libraries import N_ITEMS, N_USERS, check_consistent, interactions, library, rows_of
 
+import truerank as tr
 from truerank.errors import InputError
 from truerank.scoring.adapters import from_rectools
 
@@ -167,3 +168,31 @@ def test_scores_that_do_not_rank_are_refused(data):
     model.recommend = lambda **options: recommend(**options).assign(score=lambda t: -t["score"])
     with pytest.raises(InputError, match="PopularModel does not rank by its scores"):
         from_rectools(model, data).score_all(np.arange(3))
+
+
+def test_several_targets_are_evaluated_as_by_rectools(data):
+    """A third of each user's items held out; RecTools' lists and metrics."""
+    from rectools.metrics import MAP, MRR, NDCG, HitRate, Precision, Recall
+
+    table = data.get_raw_interactions()
+    held = np.random.default_rng(1).random(len(table)) < 1 / 3
+    train, test = table[~held], table[held & table["item_id"].isin(table[~held]["item_id"])]
+    dataset = rectools.dataset.Dataset.construct(train)
+    test = test[test["user_id"].isin(train["user_id"])]
+    model = MODELS["ease"]().fit(dataset)
+    users = test["user_id"].unique()
+    recommended = model.recommend(users=users, dataset=dataset, k=N_ITEMS, filter_viewed=True)
+    counts = tr.count(from_rectools(model, dataset), test, train=train)
+    assert counts.n_targets.max() > 1
+    for k in (1, 3, 10):
+        theirs = {
+            f"recall@{k}": Recall(k=k),
+            f"precision@{k}": Precision(k=k),
+            f"hit_rate@{k}": HitRate(k=k),
+            f"mrr@{k}": MRR(k=k),
+            f"ap_all@{k}": MAP(k=k),
+            f"ndcg@{k}": NDCG(k=k, divide_by_achievable=True),
+        }
+        for key, metric in theirs.items():
+            value = tr.estimate(counts, key, confidence=None)[key].value
+            assert metric.calc(recommended, test) == pytest.approx(value, abs=1e-9), key

@@ -131,3 +131,71 @@ def test_paired_counts_beside_other_files(run: Any, models: Any, here: Path) -> 
         found = run(*arguments)
         assert found.code == 2
         assert said in found.err
+
+
+@pytest.fixture
+def versions(here: Path) -> None:
+    """Exact ranks of 500 users by an old model, one that is much worse, and one much like it."""
+    rng = np.random.default_rng(1)
+    old = rng.geometric(0.1, 500).clip(1, 900)
+    worse = np.where(rng.random(500) < 0.4, old + 200, old)
+    same = np.where(rng.random(500) < 0.02, old + 1, old)
+    for name, rank in {"old": old, "worse": worse, "same": same}.items():
+        table = pd.DataFrame({"user_id": range(500), "rank": rank, "n_items": 2000})
+        table.assign(sample_size=2000).to_parquet(here / f"{name}.parquet")
+
+
+@pytest.mark.parametrize(
+    ("new", "margin", "code", "said"),
+    [
+        ("worse", 0.01, 3, "Gate failed: worse is worse than old by more than 0.01"),
+        ("worse", 0.9, 0, "Gate passed: worse is not worse than old by more than 0.9"),
+        ("same", 0.05, 0, "Gate passed: same is not worse"),
+    ],
+)
+def test_the_gate(run: Any, versions: Any, new: str, margin: float, code: int, said: str) -> None:
+    files = (f"{new}.parquet", "old.parquet", "--no-replacement")
+    asked = ("--gate", "ndcg@10", "--margin", margin)
+    found = run("compare", *files, *asked, "--json")
+    assert found.code == code
+    gate = json.loads(found.out)["gate"]
+    assert gate["verdict"].startswith(said)
+    assert gate["passed"] is (code == 0)
+    want = tr.compare(
+        {name: f"{name}.parquet" for name in (new, "old")}, "ndcg@10", replacement=False
+    )
+    assert gate["difference"]["high"] == want[new, "old"].high
+    text = run("compare", *files, *asked)
+    assert text.code == code
+    assert " ".join(text.out.split()).startswith(said)
+
+
+def test_the_comment_of_a_pull_request(run: Any, versions: Any, here: Path) -> None:
+    files = ("worse.parquet", "old.parquet", "--no-replacement", "--gate", "ndcg@10")
+    found = run("compare", *files, "--margin", 0.01, "-m", "recall@5", "--markdown")
+    assert found.code == 3
+    assert found.out.startswith("### ❌ Gate failed: worse is worse than old")
+    assert "**recall@5.**" in found.out
+    assert "| worse | " in found.out.replace("| 2 | worse", "| worse")
+    assert "| old - worse | +" in found.out
+    assert "<summary>Protocol</summary>" in found.out
+    assert "Paired: the same 500 users" in found.out
+    assert max(map(len, found.out.splitlines())) > 80  # lines are not wrapped
+    assert run("compare", *files, "--markdown", "-o", "comment.md").code == 3
+    assert (here / "comment.md").read_text().startswith("### ❌ Gate failed")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--margin", 0.01), "--gate is not given"),
+        (("--gate", "ndcg@10", "--margin", -1), "margin is -1"),
+        (("--gate", "recall@5,10"), "several metrics"),
+        (("--gate", "ndcg@10", "same.parquet"), "there are 3: worse, old, same"),
+        (("--markdown", "--json"), "--markdown is given, and so is json"),
+    ],
+)
+def test_gates_that_cannot_be(run: Any, versions: Any, arguments: Any, said: str) -> None:
+    found = run("compare", "worse.parquet", "old.parquet", "--no-replacement", *arguments)
+    assert found.code == 2
+    assert said in " ".join(found.err.split())

@@ -404,6 +404,20 @@ def test_support_and_plug_in_reach_the_library(run: Any, ranks: np.ndarray) -> N
 # -- several files, several models ----------------------------------------------------------
 
 
+def test_by_several_columns(run: Any, here: Path, ranks: np.ndarray) -> None:
+    """Each combination of values on its own, as the questions of a knowledge graph."""
+    sides = np.where(np.arange(ranks.size) % 2 == 0, "head", "tail")
+    relation = np.arange(ranks.size) % 3
+    lines = "".join(f"{r},{s},{k}\n" for r, s, k in zip(ranks, sides, relation, strict=True))
+    write(here / "graph.csv", "rank,side,relation\n" + lines)
+    found = run("estimate", "graph.csv", *DESIGN, "--by", "side, relation", "--json").out
+    content = json.loads(found)
+    for side, kind in (("head", 0), ("tail", 2)):
+        users = int(((sides == side) & (relation == kind)).sum())
+        assert content["counts"][f"{side}, {kind}"]["users"] == users
+    assert len(content["counts"]) == 6
+
+
 @pytest.fixture
 def models(here: Path, ranks: np.ndarray) -> dict[str, np.ndarray]:
     """all.csv with two models, and each model's ranks."""
@@ -533,17 +547,17 @@ def test_outputs_that_cannot_be(
 # -- bad input ------------------------------------------------------------------------------
 
 BAD_FILES = {
-    "zero-based": ("rank\n4\n0\n", [], "sampled_rank is 0 at row 1: these look like 0-based"),
-    "negative": ("rank\n4\n-3\n", [], "sampled_rank is -3 at row 1"),
-    "above the sample": ("rank\n7\n250\n", [], "sampled_rank is 250 at row 1"),
+    "zero-based": ("rank\n4\n0\n", [], "sampled_rank is 0 at line 3: these look like 0-based"),
+    "negative": ("rank\n4\n-3\n", [], "sampled_rank is -3 at line 3"),
+    "above the sample": ("rank\n7\n250\n", [], "sampled_rank is 250 at line 3"),
     "number of negatives": ("rank\n101\n", [], "say --num-negatives 100"),
-    "fraction": ("rank\n1\n2.5\n", [], "sampled_rank is 2.5 at row 1"),
-    "missing": ("rank,note\n1,a\n,b\n", [], "sampled_rank is nan at row 1"),
+    "fraction": ("rank\n1\n2.5\n", [], "sampled_rank is 2.5 at line 3"),
+    "missing": ("rank,note\n1,a\n,b\n", [], "sampled_rank is nan at line 3"),
     "text": ("rank\nfirst\n", [], "'first'"),
     "no rows": ("rank\n", [], "ranks is empty"),
     "no bytes": ("", [], "bad.csv"),
     "no such column": ("place,who\n1,2\n", [], "found: place, who"),
-    "negative weight": ("rank,weight\n1,1\n2,-1\n", [], "weight is -1 at row 1"),
+    "negative weight": ("rank,weight\n1,1\n2,-1\n", [], "weight is -1 at line 3"),
     "several models": ("rank,model\n1,a\n2,b\n", [], "--by model"),
     "given twice": ("rank,n_items\n1,3706\n", [], "n_items"),
     "no such by": ("rank\n1\n", ["--by", "model"], "no column model; found: rank"),
@@ -597,7 +611,7 @@ def test_bad_options(run: Any, here: Path, ranks: np.ndarray, options: str, mess
 
 def test_impossible_adaptive_outcome(run: Any, here: Path) -> None:
     write(here / "bad.csv", "rank,sample_size\n5,100\n150,200\n")
-    message = "impossible adaptive outcome at row 1"
+    message = "impossible adaptive outcome at line 3"
     refused(run, here, message, "bad.csv", "--n-items", 3706, "--ladder", "100,200")
 
 

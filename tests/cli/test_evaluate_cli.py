@@ -153,6 +153,16 @@ def test_a_cached_scorer_is_not_asked_twice(folder):
         ((*FACTORS, "--users", "5000"), "users is 5000"),
         ((*FACTORS, "--save-counts", "x.csv"), "ending .parquet"),
         ((*FACTORS, "--cache", "x"), "--cache goes with --scorer"),
+        ((*FACTORS, "--retries", "2"), "--retries goes with --scorer"),
+        ((*FACTORS, "--time-limit", "2"), "--time-limit goes with --scorer"),
+        (
+            ("--scorer", "my_model:score", "--items", "items.parquet", "--concurrency", "0"),
+            "concurrency is 0",
+        ),
+        (
+            ("--scorer", "my_model:score", "--items", "items.parquet", "--timeout", "-1"),
+            "timeout is -1",
+        ),
     ],
 )
 def test_bad_input(folder, arguments, message):

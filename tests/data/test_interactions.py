@@ -101,7 +101,7 @@ def test_what_cannot_be_left_out():
         Interactions([1, 1, 1], [2, 3, 2]).leave_one_out("random")
     with pytest.raises(InputError, match=r"no user of .* has 2"):
         Interactions([1, 2], [2, 3]).leave_one_out("random")
-    with pytest.raises(InputError, match="unknown way to hold out 'first'"):
+    with pytest.raises(InputError, match="unknown how 'first'"):
         Interactions([1, 1], [2, 3]).leave_one_out("first")
     with pytest.raises(InputError, match="seed is -1"):
         Interactions([1, 1], [2, 3]).leave_one_out("random", seed=-1)

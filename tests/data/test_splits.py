@@ -355,7 +355,7 @@ def test_unseen_users_in_an_evaluation():
 def test_shares_are_shares(share):
     data = grid(3, 4)
     for split in (data.split_per_user, data.split_random):
-        with pytest.raises(InputError, match=r"share is .*; it must be above 0 and below 1"):
+        with pytest.raises(InputError, match=r"share is .*; it must be"):
             split(share)
     with pytest.raises(InputError, match="share"):
         data.split_by_time(share=share)
@@ -381,7 +381,7 @@ def test_users_with_too_few():
             refused()
     with pytest.raises(InputError, match="no user of interactions has 4 interactions"):
         data.leave_k_out(3, "random")
-    with pytest.raises(InputError, match="unknown way with too few rows 'drop'"):
+    with pytest.raises(InputError, match="unknown too_few 'drop'"):
         data.leave_k_out(2, "random", too_few="drop")
 
 
@@ -398,7 +398,7 @@ def test_repeated_pairs_are_refused(name):
     [
         (lambda d: d.leave_k_out(0), "k is 0; it must be at least 1"),
         (lambda d: d.leave_k_out(1.5), "k is 1.5"),
-        (lambda d: d.leave_k_out(1, "first"), "unknown way to hold out 'first'"),
+        (lambda d: d.leave_k_out(1, "first"), "unknown how 'first'"),
         (lambda d: d.split_per_user(0.2, seed=-1), "seed is -1"),
         (lambda d: d.split_random(0.2, seed="x"), "seed is 'x'"),
         (lambda d: d.take([0]).split_random(0.2), "has 1 rows; a split needs two"),

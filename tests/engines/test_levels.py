@@ -138,7 +138,7 @@ def test_errors_of_the_function_are_told_and_not_tried_again():
     meter = Meter(1.0)
     with pytest.raises(TruerankError, match=r"the scoring function failed.* tried 3 times"):
         carried_out(meter, Adaptive(budget=50), batch_pairs=10, retries=2)
-    scorer = Callable(lambda users, items: np.full(items.shape, np.nan), n_items=N_ITEMS)
+    scorer = Callable(lambda users, items: np.full(items.shape, np.inf), n_items=N_ITEMS)
     kernel = engines.Kernel(scorer, Adaptive(budget=50), seed=SEED)
     with pytest.raises(InputError, match=r"NaN or infinite"):
         engines.within_budget(kernel, lambda f: [f(batch) for batch in make_rows(1, 2)])

@@ -89,3 +89,15 @@ def test_a_large_catalogue_is_fitted_on_few_points():
     est = tr.estimate(counts, ["recall@10", "recall@1000000", "auc"])
     assert est.distribution.support.n_points < 600
     assert 0 < est["recall@10"].value < est["recall@1000000"].value < 1
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+@pytest.mark.parametrize("estimator", ["mle", "wmle", "mes", "smooth"])
+def test_pools_of_very_different_sizes(estimator, replacement):
+    """Cells beyond the end of small pools are as wide as those of the large ones alone."""
+    pools = [*np.unique(np.geomspace(100, 4000, 12).astype(int)), 20]
+    parts = [
+        _counts(int(pool), min(int(pool) // 2, 50), 300, 0.3, replacement=replacement, seed=at)
+        for at, pool in enumerate(pools)
+    ]
+    assert _worst(sum(parts[1:], parts[0]), estimator) < 1e-3

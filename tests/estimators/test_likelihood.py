@@ -20,7 +20,7 @@ def test_parts_are_dense_rows_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> N
     counts = sampled + exact
     support = compressed(90, sharpness=20.0)
     whole = module.likelihood(counts, support)
-    monkeypatch.setattr(module, "_SPARSE_ABOVE", 7 * support.n_points)
+    monkeypatch.setattr(module, "_DENSE_UP_TO", 7 * support.n_points)
     parts = list(module.in_parts(counts, support))
     assert len(parts) == -(-counts.n_outcomes // 7)
     assert all(isinstance(part.matrix, np.ndarray) for _, part in parts)

@@ -50,14 +50,14 @@ def test_options(text, estimator):
         ("bv(0.1)", "cannot be read"),
         ("bv(gamma=0.1", "cannot be read"),
         ("bv(gamma=open('x'))", "cannot be read"),
-        ("bv(prior='cls')", "unknown prior"),
-        ("cls(prior='naive')", "unknown prior"),
+        ("bv(prior='cls')", "it must be 'mle' or 'mes'"),
+        ("cls(prior='naive')", "it must be 'mle' or 'mes'"),
         ("cls(nonnegative='yes')", "nonnegative is 'yes'; it must be True or False"),
         ("bv-mle(prior='mes')", "unknown option of bv-mle"),
         ("mle(steps=0)", "steps is 0"),
         ("mle(steps='all')", "steps is 'all'"),
         ("mes(eta=0)", "eta is 0"),
-        ("wmle(decay='log')", "unknown decay"),
+        ("wmle(decay='log')", "it must be 'ndcg' or 'ap'"),
         ("mapped(mapping='cubic')", "unknown mapping"),
         ("mapped(mapping='beta(0)')", "a is 0"),
         ("", "unknown estimator"),
@@ -72,7 +72,7 @@ def test_bad_names(text, message):
 def test_other_types():
     with pytest.raises(tr.InputError, match="estimator is 3"):
         get(3)
-    with pytest.raises(tr.InputError, match="prior is of type float"):
+    with pytest.raises(tr.InputError, match=r"prior is 0\.5; it must be"):
         BV(prior=0.5)
 
 

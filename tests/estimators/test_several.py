@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import truerank as tr
-from truerank.estimators import _several
+from truerank.estimators import several
+from truerank.estimators.several import classes as of_targets
+from truerank.estimators.several.fitting import order_law
 from truerank.outcomes.schemes import Scheme
 
 METRICS = ["recall@5", "precision@5", "hit_rate@5", "ndcg@5", "ap@5", "mrr@5", "auc", "r_precision"]
@@ -130,7 +132,7 @@ def test_gains_to_first_order_have_the_estimate_as_mean():
     user, rank, sampled = drawn(3)
     counts = sampled_counts(user, rank, sampled)
     metrics = tr.metrics.parse(METRICS)
-    fit = _several.fit(
+    fit = several.fit(
         tr.estimators.Smooth(), counts, metrics=metrics, support="auto", plug_in="plain"
     )
     mean = counts.weight @ fit.places.influence(counts, metrics) / counts.total_weight
@@ -147,7 +149,7 @@ def test_order_law_is_that_of_independent_targets():
     below = np.arange(1.0, 11.0) / 10
     law = tr.estimators.RankDistribution(grid, np.full(10, 0.1), np.empty(0), np.empty(0))
     for place, cumulated in ((1, 1 - (1 - below) ** 2), (2, below**2)):
-        found = _several.order_law(counts.select(counts.place == place), law)
+        found = order_law(counts.select(counts.place == place), law)
         mixed = 0.95 * np.diff(cumulated, prepend=0.0) + 0.05 * 0.1
         assert found == pytest.approx(mixed, abs=1e-12)
 
@@ -155,11 +157,11 @@ def test_order_law_is_that_of_independent_targets():
 def test_classes_keep_places_apart_and_pool_thin_ones():
     user, rank, sampled = drawn(4, n_users=3000)
     counts = sampled_counts(user, rank, sampled)
-    classes = _several.classes_of(counts, 5.0)
+    classes = of_targets.classes_of(counts, 5.0)
     of = classes.of(counts)
     best = set(of[counts.place == 1])
     assert not best & set(of[counts.place > 1])
-    assert min(np.bincount(of, counts.weight)) >= _several.FEWEST
+    assert min(np.bincount(of, counts.weight)) >= of_targets.FEWEST
     assert len(set(of[counts.place > 7])) <= len(best) + 4  # beyond the cut-off places are one
 
 

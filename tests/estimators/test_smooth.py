@@ -271,7 +271,7 @@ def test_bad_options(mixed):
         tr.estimators.Smooth(n_functions=3)
     est = tr.estimate(mixed, "recall@10", estimator="smooth(n_functions=8)")
     assert est.posterior.components[0].mode.size == 8
-    with pytest.raises(tr.InputError, match="scope is 'all'"):
+    with pytest.raises(tr.InputError, match="unknown scope 'all'"):
         est.posterior.mean(parse("recall@10"), scope="all")
 
 
@@ -323,3 +323,15 @@ def test_coordinates_go_both_ways():
     rank = np.array([1.0, 2.0, 10.0, 999.0, 1000.0])
     assert _logspline.rank_at(_logspline.coordinate(rank, 1000), 1000) == pytest.approx(rank)
     assert np.diff(_logspline.sites(1000, 12)).min() > 0
+
+
+@pytest.mark.parametrize("scope", ["these-users", "population"])
+def test_variances_are_the_diagonal_of_the_covariance(scope):
+    rank = np.ceil(3706 * np.random.default_rng(0).random(500) ** 4.0).astype(np.int64)
+    counts = _sample(rank, 3706, LADDER, seed=1)
+    posterior = tr.estimate(counts, "recall@10", confidence=None).posterior
+    wanted = parse([*METRICS, "recall@1,2,3,50,3000", "ndcg"])
+    covariance = posterior.covariance(wanted, scope=scope)
+    np.testing.assert_allclose(
+        posterior.variance(wanted, scope=scope), np.diag(covariance), rtol=1e-9
+    )

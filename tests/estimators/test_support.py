@@ -99,6 +99,31 @@ def test_the_number_of_points_is_bounded_and_nearly_flat() -> None:
     assert compressed(10**8, sharpness=10**5).n_points < kernel + 8 * decade
 
 
+@given(
+    st.dictionaries(st.integers(2, 10**9), st.floats(1.0, 2000.0), min_size=1, max_size=5),
+)
+def test_pools_of_different_sizes_share_a_grid(sharpness: dict[int, float]) -> None:
+    """Up to its own end each pool has cells as narrow as it needs, and beyond it asks for none."""
+    largest = max(sharpness)
+    support = compressed(largest, sharpness=sharpness)
+    alone = [compressed(pool, sharpness=one) for pool, one in sharpness.items()]
+    # A step is as wide as the pool that decides on it lets it be, so that none takes more steps
+    # than alone; whole ranks and the end of a pool may cost one more, of three points.
+    assert support.n_points <= sum(one.n_points + 3 for one in alone)
+    edges = np.concatenate([[1], np.unique(support.edge[support.edge % 1 == 0])])
+    for pool, one in sharpness.items():
+        inside = edges[1:] < pool
+        low, high = edges[:-1][inside], edges[1:][inside]
+        angle = np.arcsin(np.sqrt(high / pool)) - np.arcsin(np.sqrt(low / pool))
+        step = 1.0 / math.sqrt(max(one, 1.0))
+        assert ((high - low <= 1) | (angle <= step * (1 + 1e-6))).all()
+
+
+def test_a_small_pool_does_not_refine_a_large_one() -> None:
+    both = compressed(10**9, sharpness={10: 5.0, 10**9: 100.0}, edges=[10])
+    assert both.n_points <= compressed(10**9, sharpness=100.0, edges=[10]).n_points + 10
+
+
 def test_small_pools_are_full() -> None:
     for n_items in range(2, 8):
         support = compressed(n_items, sharpness=10)

@@ -15,13 +15,16 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.fuzz import fuzz
 
 from truerank import InputError, RankCounts
 from truerank.errors import TruerankWarning
 from truerank.outcomes.counts import is_saved
 
-EXAMPLES = settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
-FEWER = settings(EXAMPLES, max_examples=100)
+EXAMPLES = settings(
+    max_examples=fuzz.number(200), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+FEWER = settings(EXAMPLES, max_examples=fuzz.number(100))
 ENDINGS = [".csv", ".txt", ".csv.gz", ".parquet"]
 
 

@@ -152,7 +152,7 @@ def test_perfect_and_hopeless_models(name, rank):
         ({"estimator": "best"}, "unknown estimator 'best'"),
         ({"estimator": "mapped", "metrics": "ndcg@10"}, "not defined for ndcg@10"),
         ({"support": "half"}, "support is 'half'"),
-        ({"plug_in": "median"}, "plug_in is 'median'"),
+        ({"plug_in": "median"}, "unknown plug_in 'median'"),
         ({"confidence": 95}, "confidence is 95; it must lie between 0 and 1"),
         ({"confidence": 1.0}, "confidence is 1.0"),
         ({"scope": "users"}, "unknown scope"),
@@ -166,7 +166,7 @@ def test_bad_input(counts, arguments, message):
 
 
 def test_counts_of_another_type():
-    with pytest.raises(tr.InputError, match="from_ranks"):
+    with pytest.raises(tr.InputError, match="from_table"):
         tr.estimate([1, 2, 3])
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import pickle
+import stat
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from truerank.errors import InputError
+from truerank.errors import InputError, TruerankWarning
 from truerank.models import EASE, IALS, ItemKNN, Model, Popularity, fit_cached
 from truerank.scoring import Dense
 
@@ -78,14 +82,92 @@ def test_other_code_is_another_fit(tmp_path, fits, monkeypatch):
     assert len(fits) == 2
 
 
-@pytest.mark.parametrize("damage", [b"", b"not a pickle", None])
-def test_damaged_files_are_fitted_again(tmp_path, fits, damage):
+@pytest.mark.parametrize("damage", [b"", b"not an archive", None])
+def test_damaged_files_are_named_and_fitted_again(tmp_path, fits, damage):
     fit_cached(Counting(), (USERS, ITEMS), folder=tmp_path)
     (path,) = tmp_path.iterdir()
     path.write_bytes(path.read_bytes()[:-20] if damage is None else damage)
-    fit_cached(Counting(), (USERS, ITEMS), folder=tmp_path)
+    with pytest.warns(TruerankWarning, match=rf"{path.name} is damaged .* fitted again"):
+        fit_cached(Counting(), (USERS, ITEMS), folder=tmp_path)
     fit_cached(Counting(), (USERS, ITEMS), folder=tmp_path)
     assert len(fits) == 2
+
+
+@pytest.mark.filterwarnings("ignore::truerank.errors.TruerankWarning")
+def test_no_flipped_bit_changes_a_model(tmp_path):
+    every = np.arange(3)
+    scores = fit_cached(Counting(), (USERS, ITEMS), folder=tmp_path).score_all(every)
+    (path,) = tmp_path.iterdir()
+    whole = path.read_bytes()
+    for at in np.random.default_rng(0).integers(8 * len(whole), size=300).tolist():
+        broken = bytearray(whole)
+        broken[at // 8] ^= 1 << at % 8
+        path.write_bytes(broken)
+        again = fit_cached(Counting(), (USERS, ITEMS), folder=tmp_path)
+        assert np.array_equal(again.score_all(every), scores)
+        assert again.user_ids.rows(["c"], "test") == [2]
+
+
+class Trap:
+    """Runs a command when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
+@pytest.mark.filterwarnings("ignore::truerank.errors.TruerankWarning")
+@pytest.mark.parametrize("ending", [".npz", ".pickle"])
+def test_a_planted_file_runs_nothing(tmp_path, fits, ending):
+    trap = tmp_path / "sprung"
+    pickle.loads(pickle.dumps(Trap(trap)))
+    assert trap.exists()  # the trap works
+    trap.rmdir()
+    folder = tmp_path / "kept"
+    fit_cached(Counting(), (USERS, ITEMS), folder=folder)
+    (path,) = folder.iterdir()
+    content = pickle.dumps(("truerank-model-1", Trap(trap)))
+    path.with_suffix(ending).write_bytes(content)
+    fit_cached(Counting(), (USERS, ITEMS), folder=folder)
+    with path.open("wb") as file:
+        np.savez(file, tree=np.array([Trap(trap)], dtype=object))
+    fit_cached(Counting(), (USERS, ITEMS), folder=folder)
+    assert not trap.exists()
+
+
+def test_files_only_name_classes_of_the_model(tmp_path, fits):
+    fit_cached(Counting(), (USERS, ITEMS), folder=tmp_path)
+    (path,) = tmp_path.iterdir()
+    tree = {"object": "pathlib.PosixPath", "state": {"dict": {}}}
+    with path.open("wb") as file:
+        np.savez(file, tree=np.frombuffer(json.dumps(tree).encode(), dtype=np.uint8))
+    with pytest.warns(TruerankWarning, match="is damaged"):
+        fit_cached(Counting(), (USERS, ITEMS), folder=tmp_path)
+    assert len(fits) == 2
+
+
+def test_files_are_private(tmp_path):
+    fit_cached(Counting(), (USERS, ITEMS), folder=tmp_path)
+    (path,) = tmp_path.iterdir()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@dataclass(frozen=True, kw_only=True)
+class Odd(Model[Dense]):
+    """A model whose scorer holds a function."""
+
+    def _fit(self, data, *, seed, progress):
+        fitted = Dense(np.eye(3), item_ids=data.item_ids)
+        fitted.hook = print
+        return fitted
+
+
+def test_what_is_no_data_is_not_kept(tmp_path):
+    with pytest.warns(TruerankWarning, match=r"Odd is not kept in .*: it holds a builtin_function"):
+        fit_cached(Odd(), (USERS, ITEMS), folder=tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
@@ -105,7 +187,7 @@ def test_every_model_comes_back_as_it_was(tmp_path, small, model):
 
 
 def test_what_is_no_model(tmp_path):
-    with pytest.raises(InputError, match="model is a str"):
+    with pytest.raises(InputError, match="model is 'EASE'; it must be a model"):
         fit_cached("EASE", (USERS, ITEMS), folder=tmp_path)
     with pytest.raises(InputError, match="seed is -1"):
         fit_cached(Counting(), (USERS, ITEMS), folder=tmp_path, seed=-1)

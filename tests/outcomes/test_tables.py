@@ -269,8 +269,8 @@ def test_models_in_a_file(tmp_path: Path) -> None:
         ),
         (
             "r.csv",
-            b"rank;user_id\n1;u\n",
-            "has no column rank or sampled_rank; found: rank;user_id",
+            b"rnk;user_id\n1;u\n",
+            "has no column rank or sampled_rank; found: rnk, user_id",
         ),
         ("r.csv", b"rank,rank\n1,2\n", "r.csv has unusable column names: .*rank"),
         ("r.csv", b"rank,Rank\n1,2\n", "r.csv has several columns of one name: rank, Rank"),
@@ -278,9 +278,9 @@ def test_models_in_a_file(tmp_path: Path) -> None:
         ("r.csv", b"rank,\xff\xfe\n1,2\n", "r.csv has unusable column names"),
         ("r.csv", b"rank,user_id\n1\n2,v\n", "r.csv is not a readable .csv file: CSV parse error"),
         ("r.csv", b"rank\n1\nfirst\n", "sampled_rank holds values that are not numbers"),
-        ("r.csv", b"rank\n1.5\n", "sampled_rank is 1.5 at row 0"),
+        ("r.csv", b"rank\n1.5\n", "sampled_rank is 1.5 at line 2"),
         ("r.csv", b"rank,user_id\n1,1\n2,\n3,\n", "user_ids has 2 missing values"),
-        ("r.csv", b"rank,user_id\n,1\n2,2\n", "sampled_rank is nan at row 0"),
+        ("r.csv", b"rank,user_id\n,1\n2,2\n", "sampled_rank is nan at line 2"),
         ("r.csv", b"PAR1....PAR1", "r.csv is a Parquet file: give it the ending .parquet"),
         (
             "r.csv",
@@ -316,7 +316,7 @@ def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
     for path, message in (
         (tmp_path / "nowhere.csv", r"nowhere\.csv does not exist"),
         (tmp_path, "is a folder; give the path of a file"),
-        ("x" * 5000 + ".csv", "is not a readable .csv file: .*File name too long"),
+        ("x" * 5000 + ".csv", "does not exist"),
         ("nul\0byte.csv", "does not exist"),
     ):
         with pytest.raises(InputError, match=message):
@@ -353,7 +353,11 @@ def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
         ({"rank": [1, 2], "weight": [1.0, -1.0]}, DESIGN, "weight is -1 at row 1"),
         ({"rank": [1], "model": ["a"]}, {**DESIGN, "columns": {"model": "who"}}, "no column who"),
         ({"rank": [1]}, {**DESIGN, "columns": {"rnk": "rank"}}, "unknown column 'rnk'"),
-        ({"rank": [1]}, {**DESIGN, "columns": ["rank"]}, r"columns is \['rank'\]; it must map"),
+        (
+            {"rank": [1]},
+            {**DESIGN, "columns": ["rank"]},
+            r"columns is \['rank'\]; it must be a dict",
+        ),
         (
             {"rank": [1]},
             {**DESIGN, "columns": {"sampled_rank": "pos"}},
@@ -370,7 +374,7 @@ def test_bad_tables(
 
 @pytest.mark.parametrize(
     "thing",
-    [None, 3, {"rank": [1]}, [1, 2], np.ones(3), pl.Series([1]), pd.Series([1]), pl.LazyFrame()],
+    [None, 3, {"rank": [1]}, [1, 2], np.ones(3), pl.Series([1]), pd.Series([1])],
     ids=lambda thing: type(thing).__name__,
 )
 def test_what_is_no_table(thing: Any) -> None:
@@ -476,7 +480,7 @@ def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
     for path, message in (
         (tmp_path / "nowhere" / "x", "the folder .* does not exist"),
         (tmp_path, "it is a folder"),
-        (tmp_path / ("x" * 250), "cannot write .*File name too long"),
+        (tmp_path / ("x" * 300), "cannot write .*File name too long"),
     ):
         with pytest.raises(InputError, match=message), tables.replacing(path):
             pass

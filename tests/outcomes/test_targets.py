@@ -398,7 +398,7 @@ def test_one_target_is_saved_as_format_1(tmp_path: Path) -> None:
     path = tmp_path / "counts.parquet"
     counts = RankCounts.from_ranks([1, 3, 1], **DESIGN)
     counts.save(path)
-    assert facts(path) == ["1", "3.0", "3.0"]
+    assert facts(path) == ["1", "3.0", "3.0", "sealed"]
     assert pq.read_schema(path).names == [
         *("scheme", "n_items", "sample_size", "sampled_rank", "replicate", "weight"),
     ]

@@ -8,8 +8,10 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import truerank as tr
 from truerank.inference import curves
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -161,6 +163,32 @@ def test_figures_and_tables_can_be_downloaded(opened, results) -> None:
         assert len(download_text(opened, name).splitlines()) > 3
 
 
+def test_the_best_model_comes_first_at_every_cut_off(opened) -> None:
+    for k in ("1", "10", "200"):
+        opened.page.fill("#cut-number", k)
+        opened.page.press("#cut-number", "Enter")
+        cells = opened.page.locator(
+            "#table-metrics tbody[data-metric='0'] td.value"
+        ).all_inner_texts()
+        values = [float(text.split()[0].rstrip("?")) for text in cells]
+        assert values == sorted(values, reverse=True)
+    opened.page.fill("#cut-number", "10")
+    opened.page.press("#cut-number", "Enter")
+
+
+def test_the_table_can_be_pasted(opened) -> None:
+    opened.page.evaluate(
+        "window.told = []; navigator.clipboard.writeText = async (t) => told.push(t)"
+    )
+    for kind, start in (("markdown", "| metric | model |"), ("latex", r"\begin{tabular}")):
+        opened.page.click(f"[data-paste='{kind}']")
+        opened.page.wait_for_function("document.getElementById('pasted').textContent === 'Copied.'")
+        text = opened.page.evaluate("told.at(-1)")
+        assert text.startswith(start)
+        assert "sharp" in text
+        assert "recall@10" in text
+
+
 def test_the_protocol_can_be_copied(opened) -> None:
     opened.page.click("[data-copy='card-latex']")
     opened.page.wait_for_function("document.getElementById('copied').textContent === 'Copied.'")
@@ -230,3 +258,28 @@ def test_a_phone(browser, page) -> None:
         assert box["width"] <= 390
     assert phone.said == []
     phone.context.close()
+
+
+def test_names_are_text_in_legends_and_downloads(browser, tmp_path) -> None:
+    """Plotly would make a link of a name with a tag, and a spreadsheet a formula of another."""
+    names = ('<a href="http://example.org">EASE</a>', "=1+1")
+    ranks = {
+        name: tr.RankCounts.from_ranks(
+            1 + np.random.default_rng(seed).binomial(99, 0.1, 200), num_negatives=99, n_items=3706
+        )
+        for seed, name in enumerate(names)
+    }
+    path = tmp_path / "names.html"
+    tr.report.write({name: tr.estimate(counts) for name, counts in ranks.items()}, path)
+    screen = Opened(browser, path)
+    screen.page.emulate_media(media="print")
+    screen.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    screen.page.wait_for_selector("#figure-curves .legend", state="attached")
+    assert screen.page.locator("svg a").count() == 0
+    shown = screen.page.locator("#figure-curves .legendtext").all_text_contents()
+    assert shown == list(names)
+    screen.page.emulate_media(media="screen")
+    rows = list(csv.DictReader(download_text(screen, "metrics").splitlines()))
+    assert {row["model"] for row in rows} == {names[0], f"'{names[1]}"}
+    assert screen.said == []
+    screen.context.close()

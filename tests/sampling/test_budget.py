@@ -237,3 +237,22 @@ def test_a_budget_pays_for_every_target():
         tr.count(scorer, test, Adaptive(budget=5.5))
     counts = tr.count(scorer, test, Adaptive(budget=6))
     assert set(counts.sample_size.tolist()) == {2}
+
+
+@pytest.mark.parametrize("design", ["adaptive(budget=40)", "lj24(start=10, stop=80)", "exact"])
+def test_progress_of_a_function_moves_with_its_pairs(design):
+    """Not level by level: after many calls, never back, and to the end."""
+    seen, at_call = [], []
+
+    def score(users, items):
+        at_call.append(seen[-1] if seen else 0)
+        return (users[:, None] * 7919 + items * 104729) % 1009
+
+    scorer = Callable(score, n_items=200, batch_pairs=50)
+    test = np.arange(60), np.arange(60)
+    tr.count(scorer, test, design, progress=lambda done, total: seen.append(done))
+    assert seen == sorted(seen)
+    assert seen[-1] == 60
+    assert len(set(seen)) > 10  # there are at most six levels
+    assert 0 < at_call[len(at_call) // 2] < 60
+    assert at_call[-1] < 60

@@ -214,7 +214,5 @@ def test_bad_use():
 def test_only_fixed_designs_are_frozen():
     scorer, test = make()
     for design in ("exact", Fixed(sample_size=10, shared_by=5), Fixed(sample_size=10, users=5), 10):
-        with pytest.raises(
-            InputError, match=r"design is .*; negatives are frozen by a Fixed design"
-        ):
+        with pytest.raises(InputError, match=r"design is .*Fixed"):
             freeze(scorer, test, design)

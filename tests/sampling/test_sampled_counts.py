@@ -284,5 +284,5 @@ def test_ranks_pair_models():
 def test_what_is_no_design(design):
     scorer, test = same_for_all(12, 2)
     for verb in (tr.count, tr.rank, tr.evaluate):
-        with pytest.raises(InputError, match=r"design is of type .*Fixed\(num_negatives=99\)"):
+        with pytest.raises(InputError, match=r"design is .*Fixed\(num_negatives=99\)"):
             verb(scorer, test, design)

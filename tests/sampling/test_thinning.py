@@ -182,7 +182,7 @@ def test_bad_probabilities() -> None:
     good = dict(enumerate(q))
     for probability, message in (
         (good | {3: -1.0}, "probability of item 3 is -1; it must be at least 0"),
-        (good | {3: np.nan}, "probability of item 3 is nan"),
+        (good | {3: np.nan}, "probability is nan at row 3"),
         ({}, "probability has 0 items"),
         (([1], [2]), "give a pandas, polars or pyarrow table"),
     ):

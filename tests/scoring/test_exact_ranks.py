@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import truerank as tr
+from truerank import _blas
 from truerank.errors import InputError
 from truerank.outcomes.schemes import Scheme
 from truerank.rng import below, draws, mix
-from truerank.scoring import _blas, _count, _tiles, _whole, exact, ties
+from truerank.scoring import _count, _tiles, _whole, exact, ties
 from truerank.scoring._ids import Ids
 from truerank.scoring.dense import Dense
 from truerank.scoring.factors import Factors
@@ -185,13 +186,14 @@ def test_parts_of_the_test_give_the_ranks_of_the_whole(kind):
         np.testing.assert_array_equal(np.concatenate(parts), whole[: len(begins) * size])
 
 
-def test_numba_and_numpy_agree(monkeypatch):
+@pytest.mark.parametrize("n_test", [1500, 7000], ids=["few targets", "many targets"])
+def test_numba_and_numpy_agree(n_test, monkeypatch):
     pytest.importorskip("numba")
     rng = np.random.default_rng(6)
     users = rng.standard_normal((600, 40)).astype(np.float32)
     items = rng.standard_normal((9000, 40)).astype(np.float32)
     items[4000:5000] = items[:1000]
-    test, train = interactions(rng, 600, 9000, n_test=1500, n_train=40_000)
+    test, train = interactions(rng, 600, 9000, n_test=n_test, n_train=40_000)
     scorer = Factors(users, items)
     plan = prepare(scorer, test, train=train)
     found = {}
@@ -213,7 +215,7 @@ def test_tiles_and_threads_do_not_matter(monkeypatch):
     for size in ((1, 700), (64, 13), (200, 64)):
         monkeypatch.setattr(_tiles, "tile", lambda kernels, catalogue, size=size: size)
         np.testing.assert_array_equal(exact.count(scorer, plan), expected)
-    monkeypatch.setattr(_blas, "_controller", lambda: None)
+    monkeypatch.setattr(_blas, "_library", lambda: None)
     np.testing.assert_array_equal(exact.count(scorer, plan), expected)
 
 

@@ -1,9 +1,11 @@
 """A scorer that is any Python function: what it is asked, and what happens when it fails."""
 
+import contextlib
 import os
 import pickle
 import signal
 import sqlite3
+import stat
 import subprocess
 import sys
 import threading
@@ -15,7 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truerank.errors import InputError, TruerankError
+from truerank.designs.purse import Purse
+from truerank.errors import InputError, TruerankError, TruerankWarning
 from truerank.scoring.function import Callable
 
 N_ITEMS = 50
@@ -195,17 +198,15 @@ def test_the_error_after_the_last_try_names_users_cause_and_remedy():
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (lambda u, i, s: s[:, :-1], r"returned shape \(1, 2\); expected \(1, 3\)"),
         (lambda u, i, s: s.ravel(), r"returned shape \(3,\)"),
         (lambda u, i, s: None, r"returned object \(NoneType\); scores are whole numbers or floats"),
         (lambda u, i, s: (x for x in s), r"returned object \(generator\)"),
-        (lambda u, i, s: [[1.0, None, 2.0]], r"returned object \(list\)"),
         (lambda u, i, s: [[1.0, {}, 2.0]], r"returned object \(list\)"),
         (lambda u, i, s: [[1.0], [1.0, 2.0]], "returned a list"),
         (lambda u, i, s: s.astype(str), "returned <U"),
         (lambda u, i, s: s + 1j, "returned complex128"),
         (lambda u, i, s: np.ma.masked_less(s, 1e9), "returned masked float64"),
-        (lambda u, i, s: np.where(i == 7, np.nan, s), r"the first \(\w+\) for user 4, item 7"),
+        (lambda u, i, s: np.where(i == 7, np.nan, np.inf), r"the first \(inf\) for user 4, item 3"),
         (lambda u, i, s: np.where(i == 7, np.inf, s), r"the first \(\w+\) for user 4, item 7"),
     ],
 )
@@ -215,6 +216,147 @@ def test_a_wrong_answer_is_an_input_error_and_not_tried_again(answer, message):
         scorer.score(np.array([4]), np.array([[3, 7, 9]]))
     assert "asked for user 4" in str(caught.value)
     assert scorer.calls == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda u, i, s: s[:, :-1], r"it returned shape \(1, 2\); expected \(1, 3\)"),
+        (lambda u, i, s: s[:0], r"it returned shape \(0, 3\); expected \(1, 3\)"),
+        (lambda u, i, s: [], "it returned 0 rows; expected 1"),
+        (lambda u, i, s: [None], r"3 of 3 scores are NaN or missing, the first \(nan\) for user 4"),
+        (lambda u, i, s: [[1.0, None]], "row 0 has 2 scores instead of 3"),
+        (lambda u, i, s: [[None if x == 7 else x for x in i[0].tolist()]], "user 4, item 7"),
+        (lambda u, i, s: np.where(i == 7, np.nan, s), r"the first \(nan\) for user 4, item 7"),
+    ],
+)
+def test_an_answer_that_stays_incomplete_is_an_input_error_in_the_end(answer, message):
+    scorer = Callable(Recorder(answer), n_items=N_ITEMS, backoff=0, retries=2)
+    with pytest.raises(InputError, match=message) as caught:
+        scorer.score(np.array([4]), np.array([[3, 7, 9]]))
+    assert "asked for user 4, gave no full answer, tried 3 times" in str(caught.value)
+    assert scorer.calls == 3
+
+
+def lossy(share, seed=0):
+    """A function of which each score is lost with some chance, by NaN, None or short rows."""
+    rng = np.random.default_rng(seed)
+
+    def then(users, items, answer):
+        kind = rng.integers(4)
+        lost = rng.random(items.shape) < share
+        if kind == 0:
+            return np.where(lost, np.nan, answer)
+        if kind == 1:
+            return np.where(lost, None, answer).tolist()
+        gone = lost.any(axis=1)
+        rows = zip(answer, gone, strict=True)
+        if kind == 2:
+            return [None if bad else row.tolist() for row, bad in rows]
+        return [row[:-1] if bad else row for row, bad in rows]
+
+    return Recorder(then)
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+@pytest.mark.parametrize("batch_pairs", [7, 40, 4096])
+def test_what_arrived_is_kept_and_only_the_rest_is_asked_for_again(
+    tmp_path, batch_pairs, concurrency
+):
+    function = lossy(0.1)
+    scorer = Callable(
+        function, n_items=N_ITEMS, batch_pairs=batch_pairs, retries=200, backoff=0,
+        concurrency=concurrency, cache=tmp_path, name="lossy",
+    )  # fmt: skip
+    users, items = request()
+    np.testing.assert_array_equal(scorer.score(users, items), value(users, items))
+    assert scorer.scored_pairs == items.size  # each arrived once
+    assert scorer.asked_pairs == sum(function.pairs.values()) > items.size
+    again = Callable(lambda u, i: 1 / 0, n_items=N_ITEMS, cache=tmp_path, name="lossy")
+    np.testing.assert_array_equal(again.score(users, items), value(users, items))
+
+
+def test_a_pair_that_arrived_is_never_asked_for_again():
+    """One pair is lost three times: it alone is asked for, of all of its call."""
+    function = Recorder(lambda u, i, s: np.where((u[:, None] == 3) & (i == 7), left[0], s))
+    left = [np.nan]
+    scorer = Callable(function, n_items=N_ITEMS, retries=3)
+    pauses = []
+
+    def sleep(seconds):
+        pauses.append(seconds)
+        if len(pauses) == 3:
+            left[0] = 5.0
+
+    scorer._sleep = sleep
+    users, items = np.arange(5), np.tile(np.arange(10), (5, 1))
+    found = scorer.score(users, items)
+    assert found[3, 7] == 5.0
+    assert function.shapes == [(5, 10), (1, 1), (1, 1), (1, 1)]
+    assert (scorer.asked_pairs, scorer.scored_pairs) == (53, 50)
+    assert pauses == [0.5, 1.0, 2.0]
+
+
+def test_what_arrived_before_the_end_is_kept(tmp_path):
+    """Also of the call that failed for good."""
+    function = Recorder(lambda u, i, s: np.where(u[:, None] == 3, np.nan, s))
+    options = {"n_items": N_ITEMS, "cache": tmp_path, "name": "m", "retries": 1, "backoff": 0}
+    users, items = np.arange(5), np.tile(np.arange(10), (5, 1))
+    with pytest.raises(InputError, match="user 3, gave no full answer, tried 2 times"):
+        Callable(function, **options).score(users, items)
+    whole = Recorder()
+    scorer = Callable(whole, **options)
+    np.testing.assert_array_equal(scorer.score(users, items), value(users, items))
+    assert set(whole.pairs) == {(3, item) for item in range(10)}
+
+
+def test_partial_answers_are_paid_in_full_and_lost_in_part():
+    purse = Purse(limit=100)
+    first = [True]
+
+    def half(users, items):
+        answer = value(users, items)
+        if first[0]:
+            first[0] = False
+            answer[:, ::2] = np.nan
+        return answer
+
+    told = []
+    purse.tell = told.append
+    scorer = Callable(half, n_items=N_ITEMS, batch_pairs=40, backoff=0)
+    users, items = np.arange(4), np.tile(np.arange(10), (4, 1))
+    scorer._ask(users, items, purse, lambda pairs, scores: None)
+    assert purse.call_size(40) == 6  # a sixteenth of the limit
+    assert purse.asked == 40 + purse.failed
+    assert (purse.failed_calls, purse.failed) == (1, 3)
+    assert sum(told) == 40
+
+
+def test_no_call_is_begun_after_the_time_limit(tmp_path, monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr("truerank.scoring.function.time.perf_counter", lambda: now[0])
+
+    def slow(users, items):
+        now[0] += 4.0
+        return value(users, items)
+
+    options = {"n_items": N_ITEMS, "batch_pairs": 10, "cache": tmp_path, "name": "m"}
+    users, items = np.arange(6), np.tile(np.arange(10), (6, 1))
+    scorer = Callable(slow, time_limit=10.0, **options)
+    with pytest.raises(TruerankError, match=r"time_limit is 10 s, and 12 s .* 30 pairs .* only"):
+        scorer.score(users, items)
+    assert scorer.calls == 3
+    more = Callable(Recorder(), **options)
+    np.testing.assert_array_equal(more.score(users, items), value(users, items))
+    assert more.scored_pairs == 30
+
+
+def test_pauses_end_with_the_time_limit():
+    pauses = []
+    scorer = Callable(failing(9), n_items=N_ITEMS, retries=9, backoff=30, time_limit=40.0)
+    scorer._sleep = pauses.append
+    scorer.score(*request())
+    assert max(pauses) <= 40.0
 
 
 def test_an_answer_that_refuses_to_become_an_array_is_an_input_error():
@@ -429,7 +571,7 @@ def test_the_file_is_opened_at_first_use_and_can_be_closed(tmp_path):
     users, items = request()
     scorer.score(users, items)
     scorer.close()
-    assert [path.suffix for path in (tmp_path / "folder").iterdir()] == [".sqlite"]
+    assert [path.suffix for path in (tmp_path / "folder").iterdir()] == [".pairs"]
     scorer.score(users, items)
     assert scorer.calls == 1
 
@@ -444,7 +586,7 @@ def test_a_scorer_can_be_pickled(tmp_path):
 
 
 def the_file(folder):
-    (path,) = folder.glob("*.sqlite")
+    (path,) = folder.glob("*.pairs")
     return path
 
 
@@ -453,10 +595,6 @@ def fill(folder):
     scorer.score(*request(rows=400, width=40))
     scorer.close()
     return the_file(folder)
-
-
-def overwrite_header(path):
-    path.write_bytes(b"not a database at all" * 100)
 
 
 def scribble_in_the_middle(path):
@@ -469,25 +607,86 @@ def cut(path):
     path.write_bytes(path.read_bytes()[:10_000])
 
 
-@pytest.mark.parametrize("damage", [overwrite_header, scribble_in_the_middle, cut])
-def test_a_damaged_cache_is_an_error_that_says_what_to_do(tmp_path, damage):
+def damage_the_start(path):
+    path.write_bytes(b"\0" * 60 + path.read_bytes()[60:])
+
+
+@pytest.mark.parametrize("damage", [scribble_in_the_middle, cut, damage_the_start])
+def test_a_damaged_cache_gives_what_is_left(tmp_path, damage):
+    """Scores are right whatever was damaged, and what is lost is asked for once."""
+    users, items = request(rows=400, width=40)
     damage(fill(tmp_path))
-    scorer = cached(Recorder(), tmp_path)
-    with pytest.raises(TruerankError, match=r"\.sqlite is damaged: .* move it away"):
-        scorer.score(*request())
-    assert scorer.calls == 0
+    asked = Recorder()
+    scorer = cached(asked, tmp_path)
+    with pytest.warns(TruerankWarning, match=r"\.pairs is damaged in .* scored again"):
+        scores = scorer.score(users, items)
+    np.testing.assert_array_equal(scores, value(users, items))
+    scorer.close()
+    again = cached(Recorder(), tmp_path)
+    with pytest.warns(TruerankWarning, match="damaged"):
+        np.testing.assert_array_equal(again.score(users, items), scores)
+    assert again.calls == 0
 
 
-def test_another_programs_database_is_left_alone(tmp_path):
+def test_no_flipped_bit_gives_a_wrong_score_and_each_costs_one_block(tmp_path):
+    users, items = request(rows=60, width=20)
+    first = cached(Recorder(), tmp_path, batch_pairs=40)
+    whole_scores = first.score(users, items)
+    first.close()
+    path = the_file(tmp_path)
+    whole = path.read_bytes()
+    flipped = np.random.default_rng(5).integers(8 * len(whole), size=150).tolist()
+    for at in flipped:
+        broken = bytearray(whole)
+        broken[at // 8] ^= 1 << at % 8
+        path.write_bytes(broken)
+        asked = Recorder()
+        scorer = cached(asked, tmp_path, batch_pairs=40)
+        with pytest.warns(TruerankWarning, match="damaged in one place"):
+            np.testing.assert_array_equal(scorer.score(users, items), whole_scores)
+        assert len(asked.pairs) <= 40  # those of one batch
+        scorer.close()
+
+
+def test_what_is_no_cache_is_left_alone(tmp_path):
     path = fill(tmp_path)
-    path.unlink()
-    other = sqlite3.connect(path)
-    other.execute("CREATE TABLE theirs (x)")
-    other.close()
+    path.write_bytes(b"some other file" * 100)
     before = path.read_bytes()
     with pytest.raises(TruerankError, match="no cache of scored pairs of this version"):
         cached(Recorder(), tmp_path).score(*request())
     assert path.read_bytes() == before
+
+
+def test_the_file_is_private(tmp_path):
+    assert stat.S_IMODE(fill(tmp_path).stat().st_mode) == 0o600
+
+
+def old_cache(folder, rows, name="model 1"):
+    """A cache as earlier versions kept it, in a database."""
+    path = cached(value, folder, name)._cache.path.with_suffix(".sqlite")
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE pairs (user TEXT, item TEXT, score REAL)")
+        database.executemany("INSERT INTO pairs VALUES (?, ?, ?)", rows)
+        database.commit()
+    return path
+
+
+def test_caches_of_earlier_versions_are_taken_over(tmp_path):
+    users, items = request()
+    scores = value(users, items)
+    triples = zip(np.repeat(users, items.shape[1]), items.ravel(), scores.ravel(), strict=True)
+    old_cache(tmp_path, sorted({(str(u), str(i), s) for u, i, s in triples}))
+    scorer = cached(Recorder(), tmp_path)
+    np.testing.assert_array_equal(scorer.score(users, items), scores)
+    assert scorer.calls == 0
+
+
+def test_a_damaged_cache_of_an_earlier_version_is_an_error(tmp_path):
+    path = old_cache(tmp_path, [("1", "2", 3.0)])
+    path.write_bytes(b"not a database at all" * 100)
+    for _ in range(2):
+        with pytest.raises(TruerankError, match=r"\.sqlite is damaged: .* move it away"):
+            cached(Recorder(), tmp_path).score(*request())
 
 
 def test_a_cache_that_holds_another_name_is_refused(tmp_path):
@@ -501,13 +700,20 @@ def test_a_cache_that_holds_another_name_is_refused(tmp_path):
 def test_a_cache_that_stays_locked_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr("truerank.scoring._pair_cache._WAIT", 0.05)
     path = fill(tmp_path)
-    other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN EXCLUSIVE")
+    code = (
+        "import sys, time; from pathlib import Path; from truerank.scoring._pair_log import Log\n"
+        "with Log(Path(sys.argv[1])).locked(1):\n"
+        "    print('locked', flush=True); time.sleep(60)\n"
+    )
+    other = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE)
     try:
+        assert other.stdout.readline() == b"locked\n"
         with pytest.raises(TruerankError, match="in use by another process"):
             cached(Recorder(), tmp_path).score(*request())
     finally:
-        other.close()
+        other.kill()
+        other.wait()
+        other.stdout.close()
 
 
 def test_a_file_in_place_of_the_folder_is_an_error(tmp_path):
@@ -586,14 +792,22 @@ def test_a_killed_run_goes_on_without_paying_again(tmp_path, concurrency):
     assert set().union(*asked) == wanted
 
 
-def test_processes_may_share_a_cache(tmp_path):
-    runs = [start(tmp_path / "cache", tmp_path / f"log{number}") for number in range(3)]
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_processes_may_share_a_cache(tmp_path, concurrency):
+    runs = [
+        start(tmp_path / "cache", tmp_path / f"log{number}", concurrency=concurrency)
+        for number in range(3)
+    ]
     assert [run.wait(60) for run in runs] == [0, 0, 0]
     scores = [np.load(tmp_path / f"log{number}.npy") for number in range(3)]
     np.testing.assert_array_equal(scores[0], scores[1])
     np.testing.assert_array_equal(scores[0], scores[2])
     assert start(tmp_path / "cache", tmp_path / "log3").wait(60) == 0
     assert calls_in(tmp_path / "log3") == []
+    # No pair is paid for twice, though all began at once.
+    calls = [call for number in range(3) for _, call in calls_in(tmp_path / f"log{number}")]
+    asked = Counter(pair for call in calls for pair in call)
+    assert set(asked.values()) == {1}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
@@ -644,7 +858,7 @@ def test_what_is_no_function_is_refused():
     async def later(users, items):
         return value(users, items)
 
-    with pytest.raises(InputError, match="function is a str; it must be callable"):
+    with pytest.raises(InputError, match="function is 'module:score'; it must be a function"):
         Callable("module:score", n_items=5)
     with pytest.raises(InputError, match="coroutine function; wrap it"):
         Callable(later, n_items=5)

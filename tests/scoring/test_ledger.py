@@ -39,7 +39,7 @@ def scorer(function, **options):
 @pytest.mark.parametrize("concurrency", [1, 3])
 @pytest.mark.parametrize(
     ("broken", "error"),
-    [({"fails": [3, 4, 5, 6, 7, 8]}, TruerankError), ({"nan": [3]}, InputError)],
+    [({"fails": [3, 4, 5, 6, 7, 8]}, TruerankError), ({"nan": range(3, 20)}, InputError)],
 )
 def test_partial_answers_of_a_broken_call_are_kept(broken, error, concurrency):
     function = Function(**broken)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from truerank.errors import InputError
+from truerank.errors import AssumptionWarning, InputError
 from truerank.scoring.dense import Dense
 from truerank.scoring.task import interactions, prepare
 
@@ -189,3 +190,27 @@ def test_missing_ids():
     frame = pytest.importorskip("pandas").DataFrame({"user_id": [1, None], "item_id": [2, 3]})
     with pytest.raises(InputError, match="user_ids of test is nan at row 1"):
         prepare(SCORER, frame)
+
+
+# -- relevance ----------------------------------------------------------------------------------
+
+
+def test_rows_that_are_not_relevant_are_no_targets():
+    scorer = Dense(np.random.default_rng(0).random((3, 6)))
+    test = pd.DataFrame({"user_id": [0, 1, 2], "item_id": [1, 2, 3], "label": [1, 0, 1]})
+    with pytest.raises(InputError, match=r"column label of 1 rows are not above 0 .*row 1: 0"):
+        prepare(scorer, test)
+    assert prepare(scorer, test[test["label"] > 0]).n_rows == 2
+    explicit = sparse.csr_matrix(([1.0, 0.0], ([0, 1], [1, 2])), shape=(3, 6))
+    with pytest.raises(InputError, match="values of 1 rows are not above 0"):
+        prepare(scorer, explicit)
+
+
+def test_degrees_of_relevance_are_named():
+    scorer = Dense(np.random.default_rng(0).random((3, 6)))
+    test = pd.DataFrame({"user_id": [0, 1, 2], "item_id": [1, 2, 3], "relevance": [1, 3, 2]})
+    with pytest.warns(AssumptionWarning, match="column relevance has 3 degrees of relevance"):
+        prepare(scorer, test)
+    test["relevance"] = "high"
+    with pytest.raises(InputError, match="column relevance must hold numbers"):
+        prepare(scorer, test)

@@ -168,3 +168,11 @@ def test_arguments_out_of_bounds():
 def test_nothing_is_asked_for_an_empty_request():
     scorer = Torch(lambda u, i: 1 / 0, n_items=N_ITEMS)
     assert scorer.score(np.zeros(0, int), np.zeros((0, 3), int)).shape == (0, 3)
+
+
+def test_pairs_are_asked_for_one_by_one_unless_there_is_a_way_to_all():
+    """`Auto` samples pairs of a module; with ``score_all`` a pair costs as much as a user."""
+    module = lambda users, items: users + items  # noqa: E731
+    assert not Torch(module, n_items=5).scores_rows
+    rows = Torch(module, n_items=5, score_all=lambda users: users[:, None].repeat(1, 5))
+    assert rows.scores_rows

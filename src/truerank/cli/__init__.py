@@ -5,13 +5,14 @@ Numerical modules are imported inside the commands, so that ``truerank --help`` 
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 import typer
 
-from truerank import __version__
+from truerank import __version__, _signals
 from truerank.cli import (
     _added,
     _groups,
@@ -49,11 +50,13 @@ Translate k:  [bold]truerank map --n-items 3706 --sample-size 100[/]
 Read a paper: [bold]truerank translate -s hr@10=0.6 --n-items 3706 --sample-size 100[/]
 The proof:    [bold]truerank reproduce kr20 table3 --data DIR[/]
 """
-EPILOG = "Exit codes: 0 well, 1 a failure (or an audit that found something), 2 unusable input."
+EPILOG = (
+    "Exit codes: 0 well, 1 a failure (or an audit that found something), 2 unusable input, "
+    "3 a gate that closed."
+)
 
 BAD_INPUT = 2  # also what usage errors end with
 FAILURE = 1
-INTERRUPTED = 130  # as shells have it
 
 app = typer.Typer(
     name="truerank",
@@ -101,19 +104,30 @@ _ClickException: Any = next(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0, 2 for input that cannot be used, 1 for a failure."""
-    sys.exit(_run(list(sys.argv[1:] if arguments is None else arguments)))
+    with _signals.handled():
+        try:
+            code = _run(list(sys.argv[1:] if arguments is None else arguments))
+        except KeyboardInterrupt:  # a second one, while the first was dealt with
+            code = _signals.INTERRUPTED
+        except _signals.Terminated:
+            code = _signals.TERMINATED
+    sys.exit(code)
 
 
 def _run(arguments: list[str]) -> int:
-    command = typer.main.get_command(app)
     try:
+        command = typer.main.get_command(app)
         with _output.session():
             code = command.main(
                 arguments or ["--help"], prog_name="truerank", standalone_mode=False
             )
         return code if isinstance(code, int) else 0
     except (typer.Abort, KeyboardInterrupt):
-        return INTERRUPTED
+        return _signals.INTERRUPTED
+    except _signals.Terminated:
+        return _signals.TERMINATED
+    except _output.PipeClosed:
+        return FAILURE
     except Exception as error:
         if "--debug" in arguments:
             raise
@@ -135,5 +149,8 @@ def _explain(error: Exception) -> tuple[str, int]:
         return f"{usage.format_message()} (see {path} --help)", BAD_INPUT
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}", BAD_INPUT
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:  # all other writers name theirs
+        _output.give_up_stdout()
+        return f"cannot write to stdout: {error.strerror}", BAD_INPUT
     kind = type(error).__name__
     return f"unexpected {kind}: {error} (add --debug for the traceback)", FAILURE

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from truerank import _files
 from truerank.cli._samples import RanksInput
 from truerank.errors import InputError
 
@@ -62,7 +64,8 @@ def _among_frozen(path: Path, negatives: Path, given: RanksInput) -> RankCounts:
     import pyarrow as pa
 
     from truerank.designs import FrozenNegatives
-    from truerank.outcomes import tables
+    from truerank.outcomes import _ranks, tables
+    from truerank.outcomes._tabular import Reading
     from truerank.outcomes.counts import RankCounts
 
     said = given.said()
@@ -85,6 +88,8 @@ def _among_frozen(path: Path, negatives: Path, given: RanksInput) -> RankCounts:
     known = dict(zip(zip(*map(np.ndarray.tolist, keys), strict=True), length.tolist(), strict=True))
     table = tables.read(path)
     columns = said.pop("columns", None)
+    reading = Reading(columns, {}, {}, bool(said.pop("drop_missing", False)))
+    table, n_dropped = reading.ranked(table)
     names = {
         role: name
         for role in ("sampled_rank", "user_id", "item_id", "n_items", "weight")
@@ -106,7 +111,9 @@ def _among_frozen(path: Path, negatives: Path, given: RanksInput) -> RankCounts:
         )
     found["num_negatives"] = np.array(sizes, dtype=np.int64)
     said.setdefault("replacement", frozen.replacement)
-    return RankCounts.from_table(pa.table(found), **said)
+    counts = RankCounts.from_table(table.like(pa.table(found)), **said)
+    _ranks.warn_if_dropped(n_dropped, str(path))
+    return replace(counts, n_dropped=n_dropped)
 
 
 def _split_file(path: Path, given: RanksInput, by: str) -> dict[str, RankCounts]:
@@ -121,8 +128,41 @@ def _split_file(path: Path, given: RanksInput, by: str) -> dict[str, RankCounts]
             return {model: paired[model] for model in paired.models}
         if is_saved(path):
             raise InputError(f"saved counts have no column {by}; with --by file each is a model")
-        column = (given.columns or {}).get(by, by)
-        return RankCounts.by_model(path, by=column, **given.said())
+        named = columns_of(by, given)
+        return RankCounts.by_model(path, by=named if len(named) > 1 else named[0], **given.said())
+
+
+def columns_of(by: str, given: RanksInput) -> list[str]:
+    """The columns that ``--by`` names, as the files spell them."""
+    return [(given.columns or {}).get(name, name) for name in map(str.strip, by.split(","))]
+
+
+def told_apart(files: Sequence[Path], given: RanksInput, by: str | None) -> set[Path]:
+    """The files that have the columns that ``--by`` names; an error if none has."""
+    from truerank.outcomes import _large, tables
+    from truerank.outcomes.counts import is_saved
+    from truerank.outcomes.paired import is_saved_paired
+
+    if by is None:
+        return set()
+    wanted = {name.lower() for name in columns_of(by, given)}
+    apart: set[Path] = set()
+    unreadable: InputError | None = None
+    for path in files:
+        names = ["model"] if is_saved_paired(path) else []
+        try:
+            if (large := _large.find(path)) is not None:
+                names = large.empty.columns
+            elif not names and tables.reads(path) and not is_saved(path):
+                names = tables.read(path).columns
+        except InputError as error:  # no table: negatives of other tools are none
+            unreadable = error
+        if wanted <= {name.strip().lower() for name in names}:
+            apart.add(path)
+    if not apart:
+        where = " or ".join(map(str, files)) or "--test, which knows no models"
+        raise unreadable or InputError(f"--by is {by}, which is no column of {where}; leave it out")
+    return apart
 
 
 def check_files(files: Sequence[Path], given: RanksInput) -> None:
@@ -130,15 +170,19 @@ def check_files(files: Sequence[Path], given: RanksInput) -> None:
     from truerank.outcomes.counts import is_saved
     from truerank.outcomes.paired import is_saved_paired
 
-    seen: set[Path] = set()
-    for path in files:
-        if path.resolve() in seen:
-            raise InputError(f"{path} is given twice")
-        seen.add(path.resolve())
+    _check_distinct(files)
     said = given.said()
     if said and all(is_saved(path) or is_saved_paired(path) for path in files):
         option = "--" + next(iter(said)).replace("_", "-")
         raise InputError(f"{option} is given, but {files[0]} holds saved counts, which carry that")
+
+
+def _check_distinct(files: Sequence[Path]) -> None:
+    seen: set[Any] = set()
+    for path in files:
+        if (identity := _files.identity(path)) in seen:
+            raise InputError(f"{path} is given twice")
+        seen.add(identity)
 
 
 def _check_one_model(files: Sequence[Path], given: RanksInput) -> None:
@@ -217,7 +261,8 @@ def _tells_models(path: Path, given: RanksInput) -> bool:
 
 
 def names(files: Sequence[Path]) -> dict[str, Path]:
-    """Files by their short names if these differ, else by their paths."""
+    """Files by their short names; those that would share one by their paths."""
+    _check_distinct(files)
     short = {
         path.with_suffix("").stem if path.suffix == ".gz" else path.stem: path for path in files
     }

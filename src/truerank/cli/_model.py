@@ -31,6 +31,7 @@ class ModelOptions:
         None,
         "A Python function of (user_ids, item_ids 2-d) that returns scores.",
         "MODULE:FUNCTION",
+        reads=lambda scorer: [Path(scorer.partition(":")[0].replace(".", "/") + ".py")],
     )
     items: Path | None = option(
         None,
@@ -42,8 +43,25 @@ class ModelOptions:
         None,
         "Keep what --scorer scored, so that a broken run resumes without paying again.",
         "FOLDER",
+        reads=lambda folder: [*folder.glob("*.pairs"), *folder.glob("*.sqlite")],
     )
     name: str | None = option(None, "Name and version of the model in the cache.", "NAME")
+    batch_pairs: int | None = option(
+        None, "Pairs in one call of --scorer at most; 4096 unless stated.", "N"
+    )
+    concurrency: int | None = option(
+        None, "Calls of --scorer at once, in threads; 1 unless stated.", "N"
+    )
+    retries: int | None = option(
+        None,
+        "How often --scorer is asked again for scores that did not arrive: it raised, timed out, "
+        "or answered in part; 3 unless stated.",
+        "N",
+    )
+    timeout: float | None = option(None, "Seconds that a call of --scorer may take.", "SECONDS")
+    time_limit: float | None = option(
+        None, "Seconds for all calls of --scorer together; none is begun after them.", "SECONDS"
+    )
 
     def build(self) -> Scorer:
         """The scorer that the options name: exactly one."""
@@ -62,13 +80,21 @@ class ModelOptions:
             )
         if self.cache is not None and self.scorer is None:
             raise InputError("--cache goes with --scorer: only its scores are worth keeping")
+        calls = {
+            name: getattr(self, name)
+            for name in ("batch_pairs", "concurrency", "retries", "timeout", "time_limit")
+            if getattr(self, name) is not None
+        }
+        if calls and self.scorer is None:
+            option = "--" + next(iter(calls)).replace("_", "-")
+            raise InputError(f"{option} goes with --scorer: it is about calls of that function")
         if self.scores is not None:
             return scoring.Dense(_array(self.scores), **ids)
         if self.scorer is not None:
             if ids["item_ids"] is None:
                 raise InputError("--items is missing: the catalogue that --scorer scores")
             function = _function(self.scorer)
-            return scoring.Callable(function, cache=self.cache, name=self.name, **ids)
+            return scoring.Callable(function, cache=self.cache, name=self.name, **ids, **calls)
         if self.user_factors is None or self.item_factors is None:
             missing = "user" if self.user_factors is None else "item"
             raise InputError(f"--{missing}-factors is missing")
@@ -98,9 +124,13 @@ def _array(path: Path) -> Any:
     if not path.exists():
         raise InputError(f"{path} does not exist")
     try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
+    except Exception as error:  # damaged headers raise errors of many kinds
         raise InputError(f"{path} is not a readable .npy file: {error}") from None
+    if not isinstance(found, np.ndarray):
+        found.close()
+        raise InputError(f"{path} holds several arrays (.npz); save the one as .npy")
+    return found
 
 
 def _ids(path: Path | None, column: str) -> Any:
@@ -120,6 +150,11 @@ def _function(spec: str) -> Any:
     module_name, colon, attribute = spec.partition(":")
     if not (module_name and colon and attribute):
         raise InputError(f"--scorer is {spec!r}; write it as module:function")
+    if module_name.startswith("."):
+        raise InputError(
+            f"--scorer is {spec!r}; there is nothing that it is relative to: write the module as "
+            "it is imported from the current folder, such as folder.module:function"
+        )
     with contextlib.ExitStack() as stack:
         if "" not in sys.path:
             sys.path.insert(0, "")
@@ -128,6 +163,9 @@ def _function(spec: str) -> Any:
             module = importlib.import_module(module_name)
         except ImportError as error:
             raise InputError(f"--scorer: cannot import {module_name}: {error}") from None
+        except (Exception, SystemExit) as error:
+            kind = type(error).__name__
+            raise InputError(f"--scorer: importing {module_name} raised {kind}: {error}") from error
     found = getattr(module, attribute, None)
     if not callable(found):
         raise InputError(f"--scorer: {module_name} has no function {attribute}")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 
+from truerank import _files
 from truerank.cli import _output
+from truerank.cli._doors import STDOUT, Named
 from truerank.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ def option(
     known: Sequence[str] = (),
     suggest: Sequence[str] | Callable[[], Sequence[str]] = (),
     panel: str | None = None,
+    writes: bool = False,
+    reads: Callable[[Any], Iterable[Path]] | None = None,
     **more: Any,
 ) -> Any:
     """Declare an option as the default of a field or parameter, which it is spelled like.
@@ -52,6 +56,10 @@ def option(
         Some values there are, for the shell to complete; called when it does.
     panel : str, optional
         The heading that it stands under; that of its group if not given.
+    writes : bool
+        Whether its value is a path that is written; other paths are read.
+    reads : callable, optional
+        The files that its value has read, where that is not simply its path.
     **more
         As typer takes them.
 
@@ -60,7 +68,7 @@ def option(
     dataclasses.Field
         The declaration, which `truerank.cli._groups.command` reads.
     """
-    spec = _Option(text, metavar, short, tuple(known), suggest, panel, more)
+    spec = _Option(text, metavar, short, tuple(known), suggest, panel, writes, reads, more)
     return field(default=MISSING if default is ... else default, metadata={_SPEC: spec})
 
 
@@ -120,6 +128,8 @@ class _Option:
     known: tuple[str, ...]
     suggest: Sequence[str] | Callable[[], Sequence[str]]
     panel: str | None
+    writes: bool
+    reads: Callable[[Any], Iterable[Path]] | None
     more: Mapping[str, Any]
 
     def info(self, name: str, kind: Any, panel: str | None) -> Any:
@@ -143,6 +153,32 @@ class _Option:
             rich_help_panel=self.panel or panel,
             **more,
         )
+
+
+def paths(default: Any, name: str, value: Any) -> tuple[list[Named], list[Named]]:
+    """The files that the value of an option or argument has read and written.
+
+    Parameters
+    ----------
+    default : object
+        The default of a field or parameter, which declares it.
+    name : str
+        Its name.
+    value : object
+        What was given.
+
+    Returns
+    -------
+    list of Named, list of Named
+        Inputs and outputs.
+    """
+    spec = default.metadata.get(_SPEC) if isinstance(default, Field) else None
+    label = f"--{name.replace('_', '-')}" if isinstance(spec, _Option) else "FILE"
+    if isinstance(spec, _Option) and spec.reads is not None:
+        return [Named(label, path) for path in ([] if value is None else spec.reads(value))], []
+    several = value if isinstance(value, (list, tuple)) else [value]
+    named = [Named(label, path) for path in several if isinstance(path, Path)]
+    return ([], named) if isinstance(spec, _Option) and spec.writes else (named, [])
 
 
 def _one_of(name: str, known: Sequence[str]) -> Callable[[Any], Any]:
@@ -182,7 +218,11 @@ class Output(Talk):
     json: bool = option(False, "Print JSON and nothing else.")
     csv: bool = option(False, "Print CSV and nothing else, one value per row.")
     output: Path | None = option(
-        None, "Write to this file instead; .json and .csv choose the format.", "FILE", short="-o"
+        None,
+        "Write to this file instead; .json and .csv choose the format.",
+        "FILE",
+        short="-o",
+        writes=True,
     )
 
     def __post_init__(self) -> None:
@@ -201,6 +241,11 @@ class Output(Talk):
         ending = "" if self.output is None else self.output.suffix.lower().removeprefix(".")
         return ending if ending in ("json", "csv") else "text"
 
+    @property
+    def printed(self) -> bool:
+        """Whether the answer goes to stdout."""
+        return self.output is None or self.output == STDOUT
+
     def write(
         self,
         *,
@@ -214,13 +259,11 @@ class Output(Talk):
         elif self.kind == "csv":
             text = _output.to_csv(rows())
         else:
-            text = _output.to_text(draw, path=self.output)
-        if self.output is None:
+            text = _output.to_text(draw, path=None if self.printed else self.output)
+        if self.output is None or self.printed:
             _output.emit(text)
         else:
-            from truerank.outcomes import tables
-
-            with tables.replacing(self.output) as path:
+            with _files.replacing(self.output) as path:
                 path.write_text(text, encoding="utf-8")
 
 
@@ -236,8 +279,10 @@ def integers(texts: Sequence[str] | None, name: str) -> tuple[int, ...] | None:
         return None
     parts = [part.strip() for text in texts for part in text.split(",")]
     for part in parts:
-        if not part.removeprefix("-").isdecimal():
-            raise InputError(f"{name} is {part!r}; it must be a whole number, or several: 1,5,10")
+        if not part.removeprefix("-").isdecimal() or len(part) > 17:
+            raise InputError(
+                f"{name} is {part[:40]!r}; it must be a whole number, or several: 1,5,10"
+            )
     return tuple(int(part) for part in parts)
 
 

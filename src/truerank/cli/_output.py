@@ -6,6 +6,7 @@ import contextlib
 import csv
 import io
 import json
+import os
 import re
 import sys
 import warnings
@@ -13,12 +14,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from truerank import progress
-from truerank.errors import TruerankWarning
+from truerank.errors import InputError, TruerankWarning
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 MISSING = "—"
+_LONGEST = 2000  # characters of a message
+# Control characters but the new line, marks that turn the direction of text, halves of characters.
+_INVISIBLE = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets take a cell for that begins so
 _PLAIN = str.maketrans("·—", "--")  # for terminals without these (rich sees to the lines)
 
 # The library speaks of arguments; at the command line they are options.
@@ -32,8 +39,14 @@ _OPTIONS = (
     (r"\bn_users is missing\b", "--n-users is missing"),
     (r"\bgive n_items\b", "give --n-items"),
     (r"\bdrop_targets=True\b", "--drop-targets"),
+    (r"\bzero_based=True\b", "--zero-based"),
+    (r"\bdrop_missing=True\b", "--drop-missing"),
     (r"\bsample_size and num_negatives:", "--sample-size and --num-negatives:"),
 )
+
+
+class PipeClosed(Exception):
+    """Nobody reads stdout any more."""
 
 
 def in_options(message: str) -> str:
@@ -48,9 +61,24 @@ def say(kind: str, message: str) -> None:
     from rich.console import Console
     from rich.text import Text
 
+    if sys.stderr is None:
+        return
     style = {"error": "bold red", "warning": "bold yellow"}.get(kind, "bold")
-    line = Text.assemble((f"{kind}:", style), " ", " ".join(message.split()))
-    Console(stderr=True).print(line, soft_wrap=True)
+    line = Text.assemble((f"{kind}:", style), " ", shortened(visible(" ".join(message.split()))))
+    with contextlib.suppress(OSError):  # nobody reads it
+        Console(stderr=True).print(line, soft_wrap=True)
+
+
+def shortened(message: str) -> str:
+    """A message with the middle left out if it is very long: a value in it may be of any size."""
+    if len(message) <= _LONGEST:
+        return message
+    return f"{message[: _LONGEST - 300]} [...] {message[-250:]}"
+
+
+def visible(text: str) -> str:
+    """Text that a terminal shows as it is: control characters and the like are written out."""
+    return _INVISIBLE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 @contextlib.contextmanager
@@ -94,23 +122,51 @@ def to_json(content: Any) -> str:
 
 
 def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows of equal keys, with a header; None is empty, truth values are lower case."""
+    """Rows of equal keys, with a header; None is empty, truth values are lower case.
+
+    Text that a spreadsheet would take for a formula gets an apostrophe before it.
+    """
     if not rows:
         return ""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        writer.writerow({k: str(v).lower() if isinstance(v, bool) else v for k, v in row.items()})
+        writer.writerow({key: _cell(value) for key, value in row.items()})
     return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, str):
+        return value
+    return visible(f"'{value}" if value.startswith(_FORMULA) and not _is_number(value) else value)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def to_text(draw: Callable[[Console], None], *, path: Any = None) -> str:
     """What ``draw`` prints: coloured and as wide as the terminal, plain for pipes and files."""
     from rich.console import Console
 
-    target = Console() if path is None else Console(file=io.StringIO(), width=100)
-    with target.capture() as captured:
+    class Plain(Console):
+        """A console that takes all text for text: no markup, no emoji, no control characters."""
+
+        def _render_buffer(self, buffer: Any) -> str:
+            return super()._render_buffer(
+                part if part.control else part._replace(text=visible(part.text)) for part in buffer
+            )
+
+    plain: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
+    target = Plain(**plain) if path is None else Plain(file=io.StringIO(), width=100, **plain)
+    with _stdout_errors(), target.capture() as captured:  # rich flushes stdout, written to or not
         draw(target)
     text = captured.get()
     if not target.encoding.startswith("utf"):
@@ -121,9 +177,32 @@ def to_text(draw: Callable[[Console], None], *, path: Any = None) -> str:
 
 
 def emit(text: str) -> None:
-    """Write to stdout as it is."""
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    """Write to stdout as it is, but for characters that its encoding does not have."""
+    if sys.stdout is None:
+        raise InputError("stdout is closed; give a file with --output")
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    with _stdout_errors():
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def _stdout_errors() -> Iterator[None]:
+    """Say what is wrong with stdout in our words."""
+    try:
+        yield
+    except BrokenPipeError:  # whoever reads has seen enough
+        give_up_stdout()
+        raise PipeClosed from None  # click would end with 1 for the other
+    except OSError as error:
+        give_up_stdout()
+        raise InputError(f"cannot write to stdout: {error.strerror or error}") from error
+
+
+def give_up_stdout() -> None:
+    """Write to nowhere from now on: the interpreter flushes at its end, and fails once more."""
+    with contextlib.suppress(OSError, AttributeError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def fits(console: Console, content: RenderableType) -> bool:

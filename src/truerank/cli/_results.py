@@ -113,6 +113,7 @@ def _facts(counts: RankCounts) -> dict[str, Any]:
         "sample_size": _range(counts.sample_size),
         "schemes": [scheme.name for scheme in counts.schemes],
         "outcomes": counts.n_outcomes,
+        **({"n_dropped": counts.n_dropped} if counts.n_dropped else {}),
     }
 
 
@@ -122,6 +123,8 @@ def _range(values: Any) -> dict[str, int]:
 
 def _headline(counts: RankCounts) -> str:
     """Users, pools, sizes and scheme in a line."""
+    from truerank.outcomes._columns import dropped
+
     pools, sizes = _range(counts.n_items), _range(counts.sample_size)
     schemes = []
     for scheme in counts.schemes:
@@ -134,6 +137,7 @@ def _headline(counts: RankCounts) -> str:
             f"pools of {_output.between(pools['min'], pools['max'])} items",
             f"samples of {_output.between(sizes['min'], sizes['max'])}",
             " and ".join(dict.fromkeys(schemes)),
+            *([dropped(counts.n_dropped)] if counts.n_dropped else []),
         ]
     )
 

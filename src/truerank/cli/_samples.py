@@ -25,6 +25,8 @@ class RanksInput:
     repeats: str | None = None
     shared_negatives: bool | None = None
     columns: Mapping[str, str] | None = None
+    zero_based: bool | None = None
+    drop_missing: bool | None = None
     negatives: Path | None = None
     drop_targets: bool = False
 
@@ -70,9 +72,15 @@ class Draws:
         if (self.sample_size is None) == (self.num_negatives is None):
             both = "neither is" if self.sample_size is None else "both are"
             raise InputError(f"give --sample-size or --num-negatives: {both} given")
-        if self.sample_size is not None:
-            return self.n_items, self.sample_size
-        return self.n_items, (self.num_negatives or 0) + 1
+        size = self.sample_size
+        if size is None:
+            size = (self.num_negatives or 0) + 1
+        if size > self.n_items >= 2:
+            raise InputError(
+                f"the sample size is {size}, the target included; it must be at most "
+                f"--n-items {self.n_items}"
+            )
+        return self.n_items, size
 
 
 @dataclass(frozen=True)
@@ -109,11 +117,17 @@ class Samples(Draws):
         "num_negatives, n_items, user_id, item_id, weight, model; score, place, n_targets, offset.",
         "OURS=YOURS",
     )
+    zero_based: bool = option(False, "Ranks start from 0: 1 is added to each.")
+    drop_missing: bool = option(
+        False, "Leave out rows without a rank, and say how many; an error unless stated."
+    )
 
     def ranks_input(self) -> RanksInput:
         """The options, read."""
         said = {
             "ladder": integers(self.ladder, "--ladder"),
             "columns": pairs(self.columns, "--columns"),
+            "zero_based": self.zero_based or None,
+            "drop_missing": self.drop_missing or None,
         }
         return RanksInput(**{**vars(self), **said})

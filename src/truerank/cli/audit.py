@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import typer
 from truerank.cli import _counts
 from truerank.cli._groups import command
 from truerank.cli._options import Output, option
-from truerank.cli._samples import Samples
+from truerank.cli._samples import RanksInput, Samples
 from truerank.errors import InputError
 from truerank.progress import reporting
 
@@ -25,6 +26,7 @@ HELP = """Look for what goes wrong in sampled evaluations: plain sentences, coun
 truerank audit --negatives frozen.parquet --test test.csv --train train.csv
 truerank audit --ranks ranks.csv --n-items 3706 --sample-size 100
 truerank audit --negatives a.parquet --negatives b.parquet
+truerank audit --ranks all.parquet --by model
 
 Ends with 1 if something is wrong, so that a pipeline can stop.
 """
@@ -45,6 +47,12 @@ def audit(
     test: Path | None = option(None, "Targets: user_id, item_id.", "FILE"),
     train: Path | None = option(None, "Training data: user_id, item_id.", "FILE"),
     ranks: Path | None = option(None, "Sampled ranks, as for truerank estimate.", "FILE"),
+    by: str | None = option(
+        None,
+        "Keep the values of a column of --ranks and --negatives apart, such as model, or of "
+        "several by comma. A file without it is about all of them.",
+        "COLUMN",
+    ),
     samples: Samples,
     output: Output,
 ) -> None:
@@ -57,9 +65,17 @@ def audit(
         raise InputError(f"--{name} is about sampled ranks; give --ranks FILE")
     from truerank.evaluation.auditing import audit as look
 
-    tables: dict[str, Any] = {path.stem: path for path in negatives or ()}
+    tables: dict[str, Any] = dict(_counts.names(negatives or ()))
+    apart = _counts.told_apart([*(negatives or ()), *([ranks] if ranks else [])], given, by)
+    if by is not None:
+        tables = _split(tables, apart, given, by)
     with reporting(None, 2, "auditing") as advance:
-        counts = None if ranks is None else _counts.read([ranks], given)
+        counts: Any = None
+        if ranks is not None:
+            if by is not None and ranks in apart:
+                counts = _counts.read_by([ranks], given, by)
+            else:
+                counts = _counts.read([ranks], given)
         advance(1)
         found = look(
             negatives=tables if len(tables) > 1 else next(iter(tables.values()), None),
@@ -74,6 +90,22 @@ def audit(
         draw=lambda console: _draw(console, found),
     )
     raise typer.Exit(0 if found.sound else _UNSOUND)
+
+
+def _split(
+    tables: dict[str, Any], apart: Collection[Path], given: RanksInput, by: str
+) -> dict[str, Any]:
+    """Negatives by value of the column; of several files by file and value."""
+    from truerank.outcomes.tables import read
+
+    found: dict[str, Any] = {}
+    for name, path in tables.items():
+        if path not in apart:
+            found[name] = path
+            continue
+        for value, rows in read(path).split(_counts.columns_of(by, given)):
+            found[f"{name}, {value}" if len(tables) > 1 else value] = rows
+    return found
 
 
 def _draw(console: Console, found: Audit) -> None:

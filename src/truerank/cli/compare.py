@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from truerank.cli import _counts, _output
+import typer
+
+from truerank.cli import _counts, _gate, _names, _output
 from truerank.cli._answers import CompareOptions, split_metrics
 from truerank.cli._groups import command
-from truerank.cli._options import ANSWERS, Output, argument, option
+from truerank.cli._options import ANSWERS, OUTPUT, Output, argument, option
 from truerank.cli._samples import Samples
+from truerank.errors import InputError
 from truerank.progress import reporting
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from truerank._types import Pairs
     from truerank.inference.comparing.comparison import Comparison
+    from truerank.inference.comparing.gate import Gate
 
 # One line a paragraph: some versions of typer keep line breaks, some do not.
 HELP = """Which model is better on the whole catalogue, and how sure is that?
@@ -31,9 +36,11 @@ truerank compare all.parquet --by model -m recall@10,ndcg@10
 truerank compare ease.parquet als.parquet knn.parquet --baseline knn
 truerank compare a.parquet b.parquet --scope population --tests
 truerank compare paired.parquet  # saved by PairedCounts, with all models
+truerank compare new.parquet old.parquet --gate ndcg@10 --margin 0.01
 
 For these users: would a full evaluation of the very same users say so? For the population: would \
-new users say so, too? The latter takes more. The metric is ndcg@10 unless stated.
+new users say so, too? The latter takes more. The metric is ndcg@10 unless stated. With --gate it \
+ends with 3 if the first model is worse than the second by more than the margin, for sure.
 """
 
 DEFAULT_METRIC = "ndcg@10"
@@ -53,35 +60,104 @@ def compare(
     baseline: str | None = option(
         None, "Compare all with this model instead of every pair.", "MODEL", panel=ANSWERS
     ),
+    pairs: str = option(
+        "auto",
+        "Which differences to list: all, or those with the best model alone (best), as auto does "
+        "for more than 20 models. Corrections and places are for all pairs either way.",
+        known=("auto", "best", "all"),
+        panel=ANSWERS,
+    ),
     tests: bool = option(
         False,
         "Show the z- or t-test, and for paired users the sign test and Wilcoxon's.",
         panel=ANSWERS,
     ),
+    gate: str | None = option(
+        None,
+        "End with 3 if the first of two models, the new one, is worse on this metric than the "
+        "second by more than --margin: the whole interval of the difference says so.",
+        "NAME@K",
+        panel=ANSWERS,
+        suggest=_names.metrics,
+    ),
+    margin: float | None = option(
+        None,
+        "The loss that --gate accepts, in units of the metric; 0 unless stated.",
+        "LOSS",
+        panel=ANSWERS,
+    ),
+    markdown: bool = option(False, "Print Markdown: a comment for a pull request.", panel=OUTPUT),
     output: Output,
 ) -> None:
     """Run ``truerank compare``."""
+    if markdown and output.kind != "text":
+        raise InputError(f"--markdown is given, and so is {output.kind}; give one of them")
     given = samples.ranks_input()
     _counts.check_files(files, given)
     models, options = _counts.models(files, compared.by, given)
     from truerank.inference.comparing.compare import compare_all
 
-    wanted = split_metrics(compared.metrics or [DEFAULT_METRIC])
+    wanted = split_metrics(compared.metrics or [gate or DEFAULT_METRIC])
+    if gate is not None:
+        wanted = _with(wanted, gate)
     with reporting(None, 1, "comparing") as advance:
-        found = compare_all(models, wanted, baseline=baseline, **compared.options(), **options)
+        found = compare_all(
+            models,
+            wanted,
+            baseline=baseline,
+            pairs=cast("Pairs", pairs),
+            **compared.options(),
+            **options,
+        )
         advance(1)
+    judged = _gate.judge(found, gate, margin, _in_order(models, found))
     output.write(
-        content=lambda: {"comparisons": [one.to_dict() for one in found]},
+        content=lambda: (
+            {"comparisons": [one.to_dict() for one in found]}
+            | ({} if judged is None else {"gate": judged.to_dict()})
+        ),
         rows=lambda: [row for one in found for row in one.rows()],
-        draw=lambda console: _draw(console, found, tests),
+        draw=lambda console: (
+            console.print(
+                _gate.comment(found, judged, files), soft_wrap=True, markup=False, highlight=False
+            )
+            if markdown
+            else _draw(console, found, tests, judged)
+        ),
     )
+    if judged is not None and not judged.passed:
+        raise typer.Exit(_gate.FAILED)
 
 
-def _draw(console: Console, comparisons: Sequence[Comparison], tests: bool) -> None:
+def _with(wanted: list[str], gate: str) -> list[str]:
+    """The metrics, the gate's among them."""
+    from truerank.metrics import parse
+
+    (on, *more) = parse(gate)
+    if more:
+        raise InputError(f"--gate is {gate}, which is several metrics; give one")
+    return wanted if on in parse(wanted) else [*wanted, gate]
+
+
+def _in_order(models: Any, found: Sequence[Comparison]) -> list[str]:
+    """Names of the models as they were given; of one table, as they come in it."""
+    names = getattr(models, "models", models)
+    known = [one.model for one in found[0].ranking]
+    if not isinstance(names, (Mapping, tuple)):
+        return sorted(known)
+    return [str(name) for name in names]
+
+
+def _draw(
+    console: Console, comparisons: Sequence[Comparison], tests: bool, gate: Gate | None
+) -> None:
     from rich.text import Text
 
     from truerank.inference import verdicts
 
+    if gate is not None:
+        console.print(Text(gate.verdict, style="bold"))
+        console.print()
     for at, found in enumerate(comparisons):
         if at:
             console.print()
@@ -89,6 +165,8 @@ def _draw(console: Console, comparisons: Sequence[Comparison], tests: bool) -> N
         console.print(Text(found.how))
         console.print(_ranking(found))
         console.print(_differences(found))
+        for line in found._unlisted():
+            console.print(Text(line))
         if tests:
             console.print(_tests(found))
     if not all(one.resolvable for found in comparisons for one in found.ranking):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,10 +39,15 @@ def demo(
         "Also write the report of the three models' samples, a page to look at.",
         "FILE.html",
         panel=OUTPUT,
+        writes=True,
     ),
     output: Output,
 ) -> None:
     """Run ``truerank demo``."""
+    if report is not None:
+        from truerank.report._page import engine
+
+        engine()  # before anything takes time
     outcome = _evaluate(seed)
     if report is not None:
         from truerank.report import write
@@ -147,6 +153,8 @@ def _draw(console: Console, outcome: Outcome, report: Path | None) -> None:
     for sentence in _story(outcome, METRICS[0]):
         _paragraph(console, sentence)
     told = "To look at it: truerank demo --report demo.html"
+    if importlib.util.find_spec("jinja2") is None:
+        told = f"{told} (needs jinja2: pip install jinja2)"
     _paragraph(console, told if report is None else f"Here is the report: {report}")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -61,7 +60,8 @@ def estimate(
     answers: Answers,
     by: str | None = option(
         None,
-        'Keep the values of a column apart, such as model; "file": keep files apart.',
+        'Keep the values of a column apart, such as model, or of several by comma; "file": keep '
+        "files apart.",
         "COLUMN",
         panel=ANSWERS,
     ),
@@ -83,11 +83,14 @@ def estimate(
         "Also save the counted ranks: a small file that estimate reads again.",
         "FILE.parquet",
         panel=OUTPUT,
+        writes=True,
     ),
     output: Output,
 ) -> None:
     """Run ``truerank estimate``."""
-    _check_paths(files, output.output, save_counts, by)
+    check_counts_path(save_counts)
+    if save_counts is not None and by is not None:
+        raise InputError("--save-counts saves the counts of one model; it does not go with --by")
     given = replace(samples.ranks_input(), negatives=negatives, drop_targets=drop_targets)
     if by is not None and negatives is not None:
         raise InputError("--negatives does not go with --by; give one model at a time")
@@ -98,17 +101,3 @@ def estimate(
     if save_counts is not None:
         counts[""].save(save_counts)
     _results.write(output, runs, wanted, by=by, clip=clip)
-
-
-def _check_paths(
-    files: Sequence[Path], output: Path | None, save_counts: Path | None, by: str | None
-) -> None:
-    if save_counts is not None and by is not None:
-        raise InputError("--save-counts saves the counts of one model; it does not go with --by")
-    check_counts_path(save_counts)
-    inputs = {path.resolve() for path in files}
-    for name, path in (("--output", output), ("--save-counts", save_counts)):
-        if path is not None and path.resolve() in inputs:
-            raise InputError(f"{name} is {path}, an input file; write to another one")
-    if output is not None and save_counts is not None and output.resolve() == save_counts.resolve():
-        raise InputError(f"--output and --save-counts are both {output}")

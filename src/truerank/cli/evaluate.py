@@ -48,6 +48,7 @@ def evaluate(
         "Save the counts with the protocol card: estimate reads them again.",
         "FILE.parquet",
         panel=OUTPUT,
+        writes=True,
     ),
     output: Output,
 ) -> None:

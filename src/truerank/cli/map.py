@@ -56,6 +56,10 @@ def map_cutoffs(
         n_items = _one(counts.n_items, "n_items")
         sample_size = _one(counts.sample_size, "sample_size")
     else:
+        given = samples.ranks_input()
+        if given.zero_based or given.drop_missing:
+            name = "--zero-based" if given.zero_based else "--drop-missing"
+            raise InputError(f"{name} is about sampled ranks; give --ranks FILE")
         n_items, sample_size = samples.sizes()
     if cuts is None:
         cuts = tuple(cut for cut in DEFAULT_K if cut <= sample_size)
@@ -75,7 +79,7 @@ def map_cutoffs(
 def _read(ranks: Path, given: RanksInput) -> RankCounts:
     with warnings.catch_warnings():
         # With or without replacement: a mapping is the same.
-        warnings.simplefilter("ignore", AssumptionWarning)
+        warnings.filterwarnings("ignore", ".*replacement is not said", AssumptionWarning)
         return _counts.read([ranks], given)
 
 

@@ -48,6 +48,7 @@ def plan(
         "Ranks of a pilot (as for truerank estimate), or the exponent of the law P(R <= K) = "
         "(K/N)^A; 0.3 unless stated.",
         "FILE|A",
+        reads=lambda like: [Path(like)],
     ),
     scope: str | None = option(None, SCOPE, known=SCOPES),
     models: int = option(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from truerank import _files
 from truerank.cli import _counts, _output
 from truerank.cli._answers import CompareOptions, split_metrics
+from truerank.cli._doors import STDOUT
 from truerank.cli._groups import command
 from truerank.cli._options import OUTPUT, Talk, argument, option
 from truerank.cli._samples import Samples
 from truerank.cli.compare import FILES
-from truerank.errors import InputError
 
 HELP = """Write an HTML page to look at and to share: verdict, metrics, curves, protocol.
 
@@ -33,25 +34,30 @@ def report(
     compared: CompareOptions,
     title: str = option("Evaluation report", "The title of the page.", "TEXT", panel=OUTPUT),
     output: Path = option(
-        Path("report.html"), "The page to write.", "FILE.html", short="-o", panel=OUTPUT
+        Path("report.html"),
+        "The page to write.",
+        "FILE.html",
+        short="-o",
+        panel=OUTPUT,
+        writes=True,
     ),
     talk: Talk,
 ) -> None:
     """Run ``truerank report``."""
-    if output.resolve() in {path.resolve() for path in files}:
-        raise InputError(f"--output is {output}, an input file; write to another one")
     given = samples.ranks_input()
     _counts.check_files(files, given)
     models, options = _counts.models(files, compared.by, given, alone=True)
-    from truerank.report import write
+    from truerank.report import render, write
 
-    write(
-        models,
-        output,
-        title=title,
-        metrics=split_metrics(compared.metrics) if compared.metrics else None,
+    asked = {
+        "title": title,
+        "metrics": split_metrics(compared.metrics) if compared.metrics else None,
         **compared.options(),
         **options,
-    )
-    if not talk.quiet:
+    }
+    if output == STDOUT:
+        _output.emit(render(models, **asked))
+        return
+    write(models, output, **asked)
+    if not talk.quiet and _files.Target(output).plain:
         _output.emit(f"{output}\n")

@@ -10,14 +10,14 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank._types import IntArray
 from truerank.errors import InputError
 from truerank.outcomes import tables
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Columns:
+class InteractionColumns:
     """What Interactions hold; see there."""
 
     user_id: npt.NDArray[Any]
@@ -26,6 +26,7 @@ class Columns:
     name: str = "interactions"
 
     def __post_init__(self) -> None:
+        _arguments.check_fields(self)
         for column in ("user_id", "item_id"):
             values = _checks.ids(getattr(self, column), f"{column} of {self.name}")
             if values.dtype.kind != "U":
@@ -162,6 +163,7 @@ class Columns:
         >>> tr.data.read("data.parquet")
         Interactions(data: 2 rows of 2 users and 2 items)
         """
+        _arguments.check(InteractionColumns.save, locals())
         write(self.to_arrow(), path)
 
     def take(self, rows: Any) -> Self:
@@ -182,9 +184,13 @@ class Columns:
         >>> tr.data.Interactions([1, 1, 2], ["a", "b", "a"]).take([0, 2]).user_id.tolist()
         [1, 2]
         """
-        times = None if self.timestamp is None else self.timestamp[rows]
+        try:
+            kept = np.arange(len(self))[rows]
+        except (IndexError, ValueError, OverflowError) as error:
+            raise InputError(f"rows is {_checks.shown(rows)}; {error}") from None
+        times = None if self.timestamp is None else self.timestamp[kept]
         return replace(
-            self, user_id=self.user_id[rows], item_id=self.item_id[rows], timestamp=times
+            self, user_id=self.user_id[kept], item_id=self.item_id[kept], timestamp=times
         )
 
 
@@ -219,7 +225,7 @@ def mask_first(users: IntArray, items: IntArray) -> npt.NDArray[np.bool_]:
 
 
 def _times(values: Any, name: str) -> npt.NDArray[Any]:
-    times = np.asarray(values)
+    times = _checks.as_array(values, name)
     if times.dtype.kind == "M":
         if np.isnat(times).any():
             row = int(np.argmax(np.isnat(times)))

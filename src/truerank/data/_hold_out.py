@@ -15,23 +15,23 @@ import numpy.typing as npt
 
 from truerank import _checks, rng
 from truerank._types import IntArray
-from truerank.data._columns import Columns, mask_first
+from truerank.data._columns import InteractionColumns, mask_first
 from truerank.errors import InputError
 
 Mask = npt.NDArray[np.bool_]
 
 
-def last_of_users(data: Columns, number: IntArray, how: str, seed: int) -> Mask:
+def last_of_users(data: InteractionColumns, number: IntArray, how: str, seed: int) -> Mask:
     """The last ``number`` rows of each user (in the order of ``data.user_ids``)."""
     return _last(data, data._users[1], number, how, seed)
 
 
-def any_rows(data: Columns, number: int, seed: int) -> Mask:
+def any_rows(data: InteractionColumns, number: int, seed: int) -> Mask:
     """``number`` rows of all, at random."""
     return _last(data, np.zeros(len(data), np.int64), np.array([number]), "random", seed)
 
 
-def _last(data: Columns, group: IntArray, number: IntArray, how: str, seed: int) -> Mask:
+def _last(data: InteractionColumns, group: IntArray, number: IntArray, how: str, seed: int) -> Mask:
     """The last ``number[g]`` rows of each group g; equal times are in random order."""
     users, items = data._users[1], data._items[1]
     # A random word for each pair: the user's key, and the item's as the number of the draw.
@@ -45,7 +45,7 @@ def _last(data: Columns, group: IntArray, number: IntArray, how: str, seed: int)
     return held_out
 
 
-def check_how(data: Columns, how: str) -> None:
+def check_how(data: InteractionColumns, how: str) -> None:
     """Raise unless ``how`` is known and ``data`` has the times it needs."""
     if how not in ("last", "random"):
         raise _checks.unknown("way to hold out", how, ("last", "random"))
@@ -53,13 +53,13 @@ def check_how(data: Columns, how: str) -> None:
         check_times(data, 'hold out at random (how="random")')
 
 
-def check_times(data: Columns, instead: str) -> None:
+def check_times(data: InteractionColumns, instead: str) -> None:
     """Raise if there are no timestamps; ``instead`` is what to do then."""
     if data.timestamp is None:
         raise InputError(f"{data.name} has no timestamps; {instead}, or give a timestamp column")
 
 
-def check_pairs(data: Columns) -> None:
+def check_pairs(data: InteractionColumns) -> None:
     """Raise if a pair of user and item occurs twice, and so could be in both parts."""
     repeats = len(data) - int(mask_first(data._users[1], data._items[1]).sum())
     if repeats:
@@ -86,7 +86,7 @@ def share_of(share: float, size: Any) -> IntArray:
     return np.asarray(np.minimum(np.maximum(number, 1), np.asarray(size) - 1))
 
 
-def sizes(data: Columns, least: int, too_few: str) -> IntArray:
+def sizes(data: InteractionColumns, least: int, too_few: str) -> IntArray:
     """Rows of each user, after users with less than ``least`` were looked at."""
     if too_few not in ("train", "refuse"):
         raise _checks.unknown("way with too few rows", too_few, ("train", "refuse"))
@@ -110,7 +110,10 @@ def named(ids: npt.NDArray[Any]) -> str:
     return ", ".join(str(value) for value in ids[:3].tolist())
 
 
-def first_time(data: Columns, time: Any, share: float | None) -> int | float:
+_LAST = 2**63 - 1  # microseconds of 290,000 years
+
+
+def first_time(data: InteractionColumns, time: Any, share: float | None) -> int | float:
     """The first time of the test: as given, or such that the test comes nearest to ``share``."""
     check_times(data, "split at random")
     if (time is None) == (share is None):
@@ -124,8 +127,9 @@ def first_time(data: Columns, time: Any, share: float | None) -> int | float:
         return int(cut) if moments.dtype.kind == "i" else float(cut)
     cut = _moment(time)
     if not moments[0] < cut <= moments[-1]:
+        also = "" if cut is time else f", {cut} in microseconds since 1970"
         raise InputError(
-            f"time is {time!r}{'' if cut is time else f', {cut} in microseconds since 1970'}; "
+            f"time is {_checks.shown(time)}{also}; "
             f"the times of {data.name} go from {moments[0]} to {moments[-1]}, and both parts need "
             "some of them"
         )
@@ -135,7 +139,7 @@ def first_time(data: Columns, time: Any, share: float | None) -> int | float:
 def _moment(time: Any) -> int | float:
     """A number as it is; a date as microseconds since 1970, as the columns hold it."""
     if isinstance(time, (int, float, np.integer, np.floating)) and not isinstance(time, bool):
-        if np.isfinite(time):
+        if -_LAST <= time <= _LAST:
             return time if isinstance(time, (int, float)) else time.item()
     else:
         try:
@@ -148,4 +152,6 @@ def _moment(time: Any) -> int | float:
                 return int(date.astype(np.int64))
         except (TypeError, ValueError):
             pass
-    raise InputError(f"time is {time!r}; it must be a number or a date, such as '2020-01-31'")
+    raise InputError(
+        f"time is {_checks.shown(time)}; it must be a number or a date, such as '2020-01-31'"
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import gzip
+import io
 import itertools
 import re
 import zlib
@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from truerank import _checks, _files
 from truerank.errors import InputError
 from truerank.outcomes import tables
 
@@ -107,9 +108,7 @@ def delimited(path: Path, kind: str, columns: Columns) -> Any:
 
     wide = [part for name in names for part in (name, f"{name}:")][:-1] if kind == "dat" else names
     try:
-        with pa.input_stream(
-            str(path), compression="gzip" if path.suffix.lower() == ".gz" else None
-        ) as stream:
+        with _files.opened(path, zipped=path.suffix.lower() == ".gz") as stream:
             table = arrow_csv.read_csv(
                 stream,
                 # One thread, so that rows have numbers.
@@ -152,18 +151,19 @@ def find_roles(table: tables.Table, columns: Columns) -> dict[str, str]:
     name = table.name
     if columns is not None and not isinstance(columns, Mapping):
         raise InputError(
-            f"columns is {columns!r}; {name} has names of its own: map ours to them, such as "
-            '{"user_id": "customer"}'
+            f"columns is {_checks.shown(columns)}; {name} has names of its own: map ours to them, "
+            'such as {"user_id": "customer"}'
         )
     given = columns or {}
     unknown = set(given) - set(_POSITIONS)
     if unknown:
-        raise InputError(
-            f"columns names {', '.join(sorted(unknown))}; known are {', '.join(_POSITIONS)}"
-        )
+        names = ", ".join(sorted(map(str, unknown)))
+        raise InputError(f"columns names {names}; known are {', '.join(_POSITIONS)}")
     for column in given.values():
         if column not in table.columns:
-            raise InputError(f"{name} has no column {column!r}; found: {', '.join(table.columns)}")
+            raise InputError(
+                f"{name} has no column {_checks.shown(column)}; found: {', '.join(table.columns)}"
+            )
     found = {role: given.get(role) or table.find(role) for role in _POSITIONS}
     missing = [role for role in _IDS if found[role] is None]
     if missing:
@@ -271,9 +271,11 @@ def _number(values: Any, role: str) -> Any:
 
 @contextmanager
 def _lines(path: Path) -> Iterator[Iterator[str]]:
-    open_text = gzip.open if path.suffix.lower() == ".gz" else open
     try:
-        with open_text(path, "rt", encoding="utf-8-sig") as lines:
+        with (
+            _files.opened(path, zipped=path.suffix.lower() == ".gz") as file,
+            io.TextIOWrapper(file, encoding="utf-8-sig") as lines,
+        ):
             yield iter(lines)
     except (UnicodeDecodeError, OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path} cannot be read as UTF-8 text: {error}") from None

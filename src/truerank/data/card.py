@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from truerank import _checks
+
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
@@ -83,9 +85,10 @@ class Card:
         >>> tr.data.Card.quantiles([1, 2, 3, 4, 5])
         (1.0, 2.0, 3.0, 4.0, 5.0)
         """
-        if not len(counts):
+        numbers = _checks.numeric(counts, "counts")
+        if not numbers.size:
             return ()
-        return tuple(float(value) for value in np.quantile(counts, _SHARES))
+        return tuple(float(value) for value in np.quantile(numbers, _SHARES))
 
     def _sizes(self) -> list[tuple[str, str]]:
         rows = [

@@ -8,9 +8,9 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank.data import _hold_out
-from truerank.data._columns import Columns, begins, mask_first
+from truerank.data._columns import InteractionColumns, begins, mask_first
 from truerank.data.card import Card
 from truerank.data.split import Split
 from truerank.errors import InputError
@@ -22,7 +22,7 @@ TooFew: TypeAlias = Literal["train", "refuse"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Interactions(Columns):
+class Interactions(InteractionColumns):
     """Who interacted with what and when, one pair of user and item per row.
 
     Every library that reads Arrow takes it as a table, and so does every function of truerank that
@@ -97,6 +97,7 @@ class Interactions(Columns):
         >>> data.k_core(2)
         Interactions(interactions: 4 rows of 2 users and 2 items)
         """
+        _arguments.check(Interactions.k_core, locals())
         least = (
             _checks.integer(k, "k", low=1),
             _checks.integer(k if items is None else items, "items", low=1),
@@ -158,6 +159,7 @@ class Interactions(Columns):
         >>> data.leave_one_out().test.item_id.tolist()
         ['b', 'c']
         """
+        _arguments.check(Interactions.leave_one_out, locals())
         split = self.leave_k_out(1, how, seed=seed, too_few=too_few)
         protocol = {"split": "leave-one-out", "how": how, "seed": split.protocol["seed"]}
         return replace(split, protocol=protocol)
@@ -199,6 +201,7 @@ class Interactions(Columns):
         >>> data.leave_k_out(2)
         Split(interactions: train of 2, test of 2 rows; 1 user without targets, 2 unseen items)
         """
+        _arguments.check(Interactions.leave_k_out, locals())
         k = _checks.integer(k, "k", low=1)
         _hold_out.check_how(self, how)
         _hold_out.check_pairs(self)
@@ -244,6 +247,7 @@ class Interactions(Columns):
         >>> data.split_per_user(0.2).test.user_id.tolist()
         [1, 1, 2]
         """
+        _arguments.check(Interactions.split_per_user, locals())
         share = _hold_out.check_share(share)
         _hold_out.check_how(self, how)
         _hold_out.check_pairs(self)
@@ -283,6 +287,7 @@ class Interactions(Columns):
         >>> len(split.train), len(split.test)
         (12, 3)
         """
+        _arguments.check(Interactions.split_random, locals())
         share = _hold_out.check_share(share)
         _hold_out.check_pairs(self)
         if len(self) < 2:
@@ -323,6 +328,7 @@ class Interactions(Columns):
         >>> data.split_by_time(share=0.5).protocol["time"]
         20
         """
+        _arguments.check(Interactions.split_by_time, locals())
         cut = _hold_out.first_time(self, time, share)
         _hold_out.check_pairs(self)
         protocol = {"split": "by-time", "time": cut}

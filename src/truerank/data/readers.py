@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank.data import _text
 from truerank.data.interactions import Interactions
 from truerank.data.split import PROTOCOL_KEY, Split
@@ -84,6 +84,7 @@ def read(
     >>> tr.data.read(table, min_rating=4)
     Interactions(interactions: 2 rows of 2 users and 2 items)
     """
+    _arguments.check(read, locals())
     if format is not None and format not in FORMATS:
         raise _checks.unknown("format", format, FORMATS)
     if isinstance(source, (tuple, list)):
@@ -145,6 +146,7 @@ def read_split(folder: str | os.PathLike[str], *, name: str | None = None) -> Sp
     >>> tr.data.read_split("mine", name="shop")
     Split(shop: train of 2, test of 2 rows; 2 unseen items)
     """
+    _arguments.check(read_split, locals())
     place = Path(folder)
     found = {part: split_file(place, part, name) for part in ("train", "test")}
     missing = [part for part, path in found.items() if path is None]
@@ -156,7 +158,13 @@ def read_split(folder: str | os.PathLike[str], *, name: str | None = None) -> Sp
     name = name or place.resolve().name
     train, test = (read(path, name=f"{name} {part}") for part, path in found.items())
     notes = tables.parquet_metadata(Path(str(found["test"]))).get(PROTOCOL_KEY, b"{}")
-    return Split(train, test, name, protocol=json.loads(notes))
+    try:
+        protocol = json.loads(notes)
+    except (ValueError, RecursionError):
+        protocol = None
+    if not isinstance(protocol, dict):
+        raise InputError(f"{found['test']} says how it was split in a damaged way; save it again")
+    return Split(train, test, name, protocol=protocol)
 
 
 def split_file(folder: Path, part: str, name: str | None) -> Path | None:
@@ -180,8 +188,8 @@ def split_file(folder: Path, part: str, name: str | None) -> Path | None:
 
 def _file(path: Path, format: str | None, columns: Any) -> tuple[tables.Table, Any]:
     """The table of a file, and the names of its columns as far as they are still to be applied."""
-    if not path.exists():
-        raise InputError(f"{path} does not exist")
+    if not os.path.exists(path):  # False also for names that no file can have
+        raise InputError(f"{_checks.shown(str(path))} does not exist")
     if path.is_dir():
         raise InputError(f"{path} is a folder; give the path of a file, or use read_split")
     with path.open("rb") as file:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from truerank import _arguments
 from truerank.data._columns import join_ids, mask_first, write
 from truerank.data.card import Card, SplitCard
 from truerank.errors import InputError
@@ -185,6 +186,7 @@ class Split:
         >>> data.split_by_time(30).drop_unseen(users=False)
         Split(interactions: train of 2, test of 1 rows; 1 user without targets, 1 unseen user)
         """
+        _arguments.check(Split.drop_unseen, locals())
         keep = np.ones(len(self.test), dtype=np.bool_)
         for wanted, coded in ((users, self.whole._users), (items, self.whole._items)):
             if wanted:
@@ -244,6 +246,7 @@ class Split:
         >>> tr.data.read_split("mine")
         Split(mine: train of 2, test of 2 rows; 2 unseen items)
         """
+        _arguments.check(Split.save, locals())
         Path(folder).mkdir(parents=True, exist_ok=True)
         self.train.save(Path(folder) / "train.parquet")
         notes = {PROTOCOL_KEY: json.dumps(dict(self.protocol))}

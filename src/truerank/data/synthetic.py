@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank._types import FloatArray, IntArray
 from truerank.data.interactions import Interactions
+from truerank.errors import InputError
 
 __all__ = [
     "Catalogue",
@@ -136,6 +137,7 @@ def catalogue(*, n_users: int = 4000, n_items: int = 5000, seed: int = 0) -> Cat
     >>> tr.data.synthetic.catalogue(n_users=4, n_items=500, seed=0).targets.tolist()
     [69, 398, 131, 383]
     """
+    _arguments.check(catalogue, locals())
     _checks.integer(n_users, "n_users", low=1)
     _checks.integer(n_items, "n_items", low=2)
     rng = _rng(seed, _CATALOGUE)
@@ -182,6 +184,7 @@ def interactions(
     >>> tr.data.synthetic.interactions(shop, per_user=10).n_users
     100
     """
+    _arguments.check(interactions, locals())
     longest = data.n_items // 2
     _checks.integer(at_least, "at_least", low=1, high=longest, why="half the items")
     _checks.real(per_user, "per_user", low=at_least, high=longest)
@@ -225,6 +228,7 @@ def models(data: Catalogue, *, seed: int = 0) -> tuple[SyntheticModel, ...]:
     >>> [model.name for model in tr.data.synthetic.models(shop)]
     ['specialist', 'generalist', 'popularity']
     """
+    _arguments.check(models, locals())
     rng = _rng(seed, _MODELS)
     truth = data.user_factors
     strangers = rng.random(data.n_users) >= KNOWN_SHARE
@@ -263,6 +267,7 @@ def negatives(data: Catalogue, *, num_negatives: int, seed: int = 0) -> IntArray
     >>> tr.data.synthetic.negatives(shop, num_negatives=20).shape
     (100, 20)
     """
+    _arguments.check(negatives, locals())
     _checks.integer(num_negatives, "num_negatives", low=1, high=data.n_items - 1)
     rng = _rng(seed, _NEGATIVES)
     others = data.n_items - 1
@@ -297,6 +302,7 @@ def exact_ranks(model: SyntheticModel, targets: IntArray) -> IntArray:
     >>> round(float(np.mean(ranks <= 10)), 2)
     0.27
     """
+    _arguments.check(exact_ranks, locals())
     ranks = np.empty(len(targets), dtype=np.int64)
     for block in _blocks(len(targets)):
         scores = model.user_factors[block] @ model.item_factors.T
@@ -331,6 +337,11 @@ def sampled_ranks(model: SyntheticModel, targets: IntArray, drawn: IntArray) -> 
     >>> round(float(np.mean(ranks <= 10)), 2)
     0.65
     """
+    _arguments.check(sampled_ranks, locals())
+    if drawn.ndim != 2 or len(drawn) != len(targets):
+        raise InputError(
+            f"drawn has shape {drawn.shape}; it must have a row for each of {len(targets)} targets"
+        )
     ranks = np.empty(len(targets), dtype=np.int64)
     for block in _blocks(len(targets)):
         users = model.user_factors[block, :, None]

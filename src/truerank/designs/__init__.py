@@ -127,7 +127,7 @@ def from_json(text: str) -> Design:
     """
     try:
         options = json.loads(text)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"the design is not JSON: {error}") from None
     return from_dict(options)
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank.designs.design import Design, check_budget, check_replacement
 from truerank.designs.draws import Draw, Uniform, read_draw
 from truerank.outcomes.schemes import Scheme
@@ -97,6 +97,7 @@ class Adaptive(Design):
         >>> tr.designs.Adaptive(stop=100).ladder(5000)
         (32, 48, 72, 100)
         """
+        _arguments.check(Adaptive.ladder, locals())
         stop = self.stop
         if stop is None or stop < 1:
             stop = max(self.start, int(catalogue * (1.0 if stop is None else stop)))

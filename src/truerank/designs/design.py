@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from truerank import _checks
+from truerank._checks import shown
 from truerank.designs.draws import Draw
 from truerank.errors import InputError
 from truerank.outcomes.schemes import Scheme
@@ -47,7 +48,7 @@ class Design(ABC):
         if self.users is not None:
             _checks.integer(self.users, "users", low=1)
         if not isinstance(self.stratified, bool):
-            raise InputError(f"stratified is {self.stratified!r}; it must be True or False")
+            raise InputError(f"stratified is {shown(self.stratified)}; it must be True or False")
         if self.stratified and self.users is None:
             raise InputError("stratified is True, but users is not given: how many users to take")
 
@@ -127,12 +128,12 @@ class Design(ABC):
         return json.dumps(self.to_dict())
 
     def __repr__(self) -> str:
-        shown = ", ".join(
+        options = ", ".join(
             f"{field.name}={getattr(self, field.name)!r}"
             for field in self._told()
             if getattr(self, field.name) != field.default
         )
-        return f"{type(self).__name__}({shown})"
+        return f"{type(self).__name__}({options})"
 
     def _told(self) -> list[Field[Any]]:
         """The fields that say all, those of the users last."""

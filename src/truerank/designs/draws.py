@@ -91,7 +91,7 @@ def read_draw(draw: Any) -> Draw:
     options = dict(draw) if isinstance(draw, dict) else {"name": draw}
     name = options.pop("name", None)
     if not isinstance(name, str):
-        raise InputError(f"draw is {draw!r}; it must be one of truerank.designs, such as Uniform()")
+        raise InputError(f"draw is {_checks.shown(draw)}; it must be one such as Uniform()")
     if name not in DRAWS:
         raise _checks.unknown("draw", name, DRAWS)
     known = [field.name for field in fields(DRAWS[name])]

@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from truerank import _checks
-from truerank._types import IntArray
+from truerank import _arguments, _checks
+from truerank._types import IntArray, PathLike
 from truerank.designs import _ncf
 from truerank.designs.design import Design
 from truerank.designs.probability import Probability
@@ -69,7 +69,9 @@ class Frozen(Design):
         super().__post_init__()
         given: Any = self.negatives
         if not isinstance(self.drop_targets, bool):
-            raise InputError(f"drop_targets is {self.drop_targets!r}; it must be True or False")
+            raise InputError(
+                f"drop_targets is {_checks.shown(self.drop_targets)}; it must be True or False"
+            )
         if isinstance(given, (str, os.PathLike)):
             object.__setattr__(self, "negatives", FrozenNegatives.read(given))
         elif not isinstance(given, FrozenNegatives):
@@ -132,6 +134,7 @@ class Frozen(Design):
         ...     tr.designs.from_dict(design.to_dict()).negatives.hash == design.negatives.hash
         True
         """
+        _arguments.check(Frozen.from_dict, locals())
         options = dict(options)
         digest = options.pop("sha256", None)
         of_items = options.pop("probability_sha256", None)
@@ -301,7 +304,8 @@ class FrozenNegatives:
         >>> frozen.of_users([0, 2]).user_id.tolist()
         [0, 2]
         """
-        rows = np.flatnonzero(np.isin(self.user_id, user_ids))
+        _arguments.check(FrozenNegatives.of_users, locals())
+        rows = np.flatnonzero(np.isin(self.user_id, _checks.ids(user_ids, "user_ids")))
         length = np.diff(self.start)[rows]
         start = starts(length)
         place = np.arange(start[-1]) + np.repeat(self.start[rows] - start[:-1], length)
@@ -352,7 +356,7 @@ class FrozenNegatives:
             del columns["item_id"]
         return pa.table(columns, metadata={_FORMAT_KEY: json.dumps(facts).encode()})
 
-    def save(self, path: Any) -> None:
+    def save(self, path: PathLike) -> None:
         """Write to Parquet, with a hash of the content.
 
         Parameters
@@ -373,6 +377,7 @@ class FrozenNegatives:
         >>> again.hash == frozen.hash
         True
         """
+        _arguments.check(FrozenNegatives.save, locals())
         import pyarrow.parquet as pq
 
         if Path(path).suffix.lower() not in tables.PARQUET:
@@ -382,7 +387,7 @@ class FrozenNegatives:
         object.__setattr__(self, "path", Path(path))
 
     @classmethod
-    def read(cls, path: Any, *, replacement: bool = False) -> FrozenNegatives:
+    def read(cls, path: PathLike, *, replacement: bool = False) -> FrozenNegatives:
         """Read a file of negatives, ours or another tool's.
 
         - ``.parquet``: what :meth:`save` wrote, or a table with ``user_id``, ``item_id`` (the
@@ -417,6 +422,7 @@ class FrozenNegatives:
         >>> frozen.item_id.tolist(), frozen.negative.tolist()
         (['a'], ['b'])
         """
+        _arguments.check(FrozenNegatives.read, locals())
         path = Path(path)
         if path.suffix.lower() in tables.PARQUET:
             if path.is_file() and _FORMAT_KEY not in tables.parquet_metadata(path):
@@ -427,7 +433,7 @@ class FrozenNegatives:
         return cls._made(path, _ncf.labelled(path), replacement)
 
     @classmethod
-    def load(cls, path: Any) -> FrozenNegatives:
+    def load(cls, path: PathLike) -> FrozenNegatives:
         """Read what :meth:`save` wrote.
 
         Parameters
@@ -458,6 +464,7 @@ class FrozenNegatives:
         >>> again.hash == frozen.hash
         True
         """
+        _arguments.check(FrozenNegatives.load, locals())
         path = Path(path)
         source = tables.read(path)
         facts = tables.parquet_metadata(path).get(_FORMAT_KEY)
@@ -498,7 +505,7 @@ class FrozenNegatives:
         return found
 
     @classmethod
-    def from_ncf(cls, path: Any, *, replacement: bool = False) -> FrozenNegatives:
+    def from_ncf(cls, path: PathLike, *, replacement: bool = False) -> FrozenNegatives:
         """Read lines ``(user,item)<tab>negative<tab>negative...``, one per test row.
 
         NCF published its test sets so, and many followed. Ids are numbers if all of them are
@@ -526,6 +533,7 @@ class FrozenNegatives:
         >>> frozen.n_rows
         2
         """
+        _arguments.check(FrozenNegatives.from_ncf, locals())
         return cls._made(Path(path), _ncf.read(Path(path)), replacement)
 
     @classmethod

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank._types import FloatArray
 from truerank.errors import InputError
 from truerank.outcomes import tables
@@ -46,8 +46,8 @@ class Probability:
     path: Path | None = None
 
     def __post_init__(self) -> None:
-        ids = _checks.ids(np.asarray(self.item_id), "item_id of probability")
-        values = np.asarray(self.probability, dtype=np.float64)
+        ids = _checks.ids(self.item_id, "item_id of probability")
+        values = _checks.numeric(self.probability, "probability")
         if values.shape != ids.shape or not ids.size:
             raise InputError(
                 f"probability has {ids.size} items and {values.size} numbers; give one for each"
@@ -89,7 +89,7 @@ class Probability:
         if isinstance(source, cls):
             return source
         if isinstance(source, Mapping):
-            return cls(np.array(list(source)), np.array(list(source.values()), dtype=np.float64))
+            return cls(list(source), list(source.values()))  # type: ignore[arg-type]
         table = tables.read(source)
         name = table.find("item_id")
         if name is None or "probability" not in [c.strip().lower() for c in table.columns]:
@@ -127,19 +127,22 @@ class Probability:
         >>> tr.designs.Probability.popularity(([1, 1, 2], [10, 11, 10]), alpha=1).probability
         array([2., 1.])
         """
+        _arguments.check(Probability.popularity, locals())
         if isinstance(train, (tuple, list)) and len(train) == 2:
-            seen = np.asarray(train[1])
+            seen = _checks.ids(train[1], "item_id of train")
         else:
             table = tables.read(train)
             name = table.find("item_id")
             if name is None:
                 raise table.missing("item_id")
-            seen = table.values(name)
-        power = _checks.real(alpha, "alpha", low=-np.inf)
+            seen = _checks.ids(table.values(name), f"{name} of {table.name}")
+        power = _checks.real(alpha, "alpha", low=-100.0, high=100.0)
         more = _checks.real(add, "add", low=0.0)
         ids, count = np.unique(seen, return_counts=True)
         if item_ids is not None:
-            every = np.unique(np.asarray(item_ids))
+            every = np.unique(_checks.ids(item_ids, "item_ids"))
+            if not every.size:
+                raise InputError("item_ids is empty; give the items that may be drawn")
             found = np.zeros(every.size, dtype=np.int64)
             at = np.minimum(np.searchsorted(every, ids), every.size - 1)
             known = every[at] == ids
@@ -212,6 +215,8 @@ class Probability:
         >>> tr.designs.Probability.of({"a": 3, "b": 1}).of_items(np.array(["b", "a", "b"]))
         array([1., 3., 1.])
         """
+        _arguments.check(Probability.of_items, locals())
+        item_ids = _checks.ids(item_ids, "item_ids")
         at = np.minimum(np.searchsorted(self.item_id, item_ids), self.item_id.size - 1)
         unknown = self.item_id[at] != item_ids
         if unknown.any():

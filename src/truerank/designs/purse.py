@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -38,12 +39,15 @@ class Purse:
         what is left does not cover them: whoever asks may then be content with less.
     retries : int
         How often in a row whoever asks may begin again without any answer in between.
+    tell : callable
+        Called, from the thread that asks, with the number of pairs that were just answered.
     """
 
     def __init__(self, limit: int | None = None, *, whole: int | None = None) -> None:
         self.limit, self._whole = limit, whole
         self.asked = self.failed = self.failed_calls = self.needed = 0
         self.retries = 3
+        self.tell: Callable[[int], object] = _nobody
         self._lock = threading.Lock()
 
     @property
@@ -136,8 +140,13 @@ class Purse:
         return (n_pairs + spread) / (1.0 - share)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key != "_lock"}
+        return {k: value for k, value in self.__dict__.items() if k not in ("_lock", "tell")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self.tell = _nobody
         self._lock = threading.Lock()
+
+
+def _nobody(n_pairs: int) -> None:
+    """Nobody wants to know."""

@@ -106,7 +106,7 @@ class Allowance:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnRows:
     """What drawing gives for the targets of a batch.
 
     ``pairs`` (asked for), ``failed`` (of them), ``calls`` (that failed), ``code`` and ``value``
@@ -167,7 +167,7 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Level(Drawn):
+class Level(DrawnRows):
     """Takes the targets ``key`` (sorted) from samples of ``before`` to ``goal``.
 
     ``score`` are the targets' own scores, NaN where they are not known.
@@ -203,7 +203,7 @@ class Level(Drawn):
 
 
 @dataclass(frozen=True)
-class Whole(Drawn):
+class Whole(DrawnRows):
     """Ranks targets among all items of their pools."""
 
     def work(

@@ -24,7 +24,7 @@ from truerank._types import FloatArray, IntArray
 from truerank.designs import Adaptive, Design, Exact, Fixed
 from truerank.designs.climb import Money, climb
 from truerank.designs.purse import Purse
-from truerank.engines._parts import Allowance, Drawn, Level, Survey, ToAsk, Whole
+from truerank.engines._parts import Allowance, DrawnRows, Level, Survey, ToAsk, Whole
 from truerank.engines.batches import Counted
 from truerank.engines.kernels import Kernel
 from truerank.errors import InputError, OutOfBudget, TruerankError
@@ -278,7 +278,7 @@ class _Passes:
         needed, left = self.purse.needed, int(self.purse.left)
         return Allowance(needed, max(0, left - needed), self.purse.limit, pairs, scores)
 
-    def _pass(self, function: Drawn, rows: IntArray) -> IntArray:
+    def _pass(self, function: DrawnRows, rows: IntArray) -> IntArray:
         """The hits of rows by a pass; OutOfBudget if a batch had to break off."""
         import pyarrow as pa
 
@@ -318,7 +318,7 @@ class _Passes:
 
 
 @dataclass(frozen=True)
-class Places:
+class ClimbedTable:
     """The ranks of a batch as a table, of targets that have climbed."""
 
     kernel: Kernel

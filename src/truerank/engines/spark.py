@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from truerank import _arguments
 from truerank.engines import kernels
 from truerank.engines.batches import (
     KEYS,
@@ -220,7 +221,13 @@ def from_table(
     --------
     >>> tr.spark.from_table(frame, num_negatives=99, n_items=3706)  # doctest: +SKIP
     """
+    _arguments.check(from_table, locals())
     _check_frame(ranks)
+    if options.get("drop_missing"):
+        raise InputError(
+            "drop_missing is True; on Spark leave such rows out of the DataFrame: "
+            "ranks.where('rank is not null')"
+        )
     names = _rank_columns(ranks, columns)
     if "model" in names:
         _check_one_model(ranks, names.pop("model"))
@@ -256,6 +263,7 @@ def session(master: str = "local[*,4]", **config: Any) -> Any:
     --------
     >>> session = tr.spark.session("local[2,4]")  # doctest: +SKIP
     """
+    _arguments.check(session, locals())
     spark = _pyspark()
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java") is None and not (home and (Path(home) / "bin" / "java").exists()):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from truerank._types import FloatArray
+from truerank.errors import InputError
 from truerank.estimators.likelihood import Likelihood
 from truerank.estimators.support import RankDistribution, SupportLike
 from truerank.metrics import Metric
@@ -17,7 +18,7 @@ from truerank.outcomes.counts import RankCounts
 
 if TYPE_CHECKING:
     from truerank.estimators._posterior import Posterior
-    from truerank.estimators._several import Places
+    from truerank.estimators.several import Places
 
 
 @dataclass(frozen=True)
@@ -300,5 +301,10 @@ def posterior_slope(likelihood: Likelihood, mass: FloatArray, metric: Metric) ->
 
 def _by_pool(metric: Metric, rank: FloatArray) -> tuple[FloatArray, FloatArray]:
     """a and b of a gain a + b / (pool - 1): two evaluations give both terms for every pool."""
+    if metric.of_mean_rank:
+        raise InputError(
+            f"{metric.key} divides by the mean pool of all users; fit metric.bound(counts.n_items, "
+            "counts.weight), or call truerank.estimate, which does so"
+        )
     slope = 2.0 * (metric.gain(rank, 2) - metric.gain(rank, 3))
     return metric.gain(rank, 2) - slope, slope

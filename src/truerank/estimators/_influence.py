@@ -20,7 +20,7 @@ from truerank.metrics import Metric
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadOff:
     """Metrics read off masses, and how they change with those and with the outcomes themselves.
 
     Attributes
@@ -41,7 +41,7 @@ class Reading:
 
 def read_off(
     model: Likelihood, mass: FloatArray, metrics: Sequence[Metric], plug_in: str
-) -> Reading:
+) -> ReadOff:
     """The reading of ``metrics`` at ``mass``, (n_points,), exact ranks included."""
     pools = np.concatenate([model.n_items, model.exact_n_items])
     at = model.support.locate(model.exact_rank)
@@ -55,7 +55,7 @@ def read_off(
         else:
             gain = metric.gain(model.support.rank, model.support.n_items)
             columns.append((gain, known - gain[at], *unmoved))
-    return Reading(*(np.stack(parts, axis=1) for parts in zip(*columns, strict=True)))
+    return ReadOff(*(np.stack(parts, axis=1) for parts in zip(*columns, strict=True)))
 
 
 def through_em(

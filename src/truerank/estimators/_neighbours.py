@@ -23,10 +23,13 @@ MANY_POOLS = 8  # as many are left alone
 def on_grid(counts: RankCounts) -> RankCounts:
     """``counts`` with the weight of each outcome shared by its neighbours on the grid.
 
-    Sizes above half the smallest pool stay as they are, exact ranks among them. Ladders are
+    Sizes above half the smallest pool stay as they are, exact ranks among them, and so do lists
+    that may end before their target. Ladders are
     forgotten: to a fit their likelihood is that of fixed sizes.
     """
     few = counts.sample_size <= counts.n_items.min() // 2
+    # What stands for many ranks has no neighbours.
+    few &= np.array([scheme.seen is None for scheme in counts.schemes])[counts.scheme]
     parts = [counts.select(~few)]
     grid = _pool_grid(counts.n_items)
     for replacement in (False, True):

@@ -13,7 +13,6 @@ mu / (1 - A' nu) are the masses.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -32,7 +31,7 @@ class Maximum:
     converged: bool
 
 
-def maximise(matrix: Any, weight: FloatArray, *, tolerance: float) -> Maximum:
+def maximise(matrix: FloatArray, weight: FloatArray, *, tolerance: float) -> Maximum:
     """The maximum for ``matrix`` (n_outcomes, n_points) and outcome weights summing to 1.
 
     Where several distributions attain it, the one nearest the centre of their set is found.
@@ -58,7 +57,7 @@ def maximise(matrix: Any, weight: FloatArray, *, tolerance: float) -> Maximum:
 
 
 def _newton_step(
-    matrix: Any, weight: FloatArray, dual: FloatArray, slack: FloatArray, barrier: float
+    matrix: FloatArray, weight: FloatArray, dual: FloatArray, slack: FloatArray, barrier: float
 ) -> tuple[FloatArray, FloatArray, float]:
     """One damped Newton step of -w.log nu - mu 1.log(1 - A' nu); and its squared decrement."""
 
@@ -87,24 +86,20 @@ def _longest(value: FloatArray, change: FloatArray) -> float:
 
 
 def _normal_solve(
-    matrix: Any, inner: FloatArray, outer: FloatArray, right: FloatArray
+    matrix: FloatArray, inner: FloatArray, outer: FloatArray, right: FloatArray
 ) -> FloatArray:
     """(A diag(inner) A' + diag(outer))^-1 right, in outcomes or in points, whichever are fewer."""
-    from scipy.sparse import issparse
-
-    def dense(product: Any) -> FloatArray:
-        return np.asarray(product.toarray() if issparse(product) else product)
-
+    half: FloatArray
     system: FloatArray
     n_outcomes, n_points = matrix.shape
     if n_outcomes <= n_points:
         scale = 1.0 / np.sqrt(outer)
-        half = dense(matrix * np.sqrt(inner)[None, :]) * scale[:, None]
+        half = matrix * np.sqrt(inner)[None, :] * scale[:, None]
         system = half @ half.T
         return np.asarray(scale * _solve_one_plus(system, scale * right))
-    half = matrix * np.sqrt(inner)[None, :]
+    half = np.asarray(matrix * np.sqrt(inner)[None, :])
     weighted = half * (1.0 / outer)[:, None]
-    system = dense(half.T @ weighted)
+    system = half.T @ weighted
     solved = _solve_one_plus(system, weighted.T @ right)
     return np.asarray(right / outer - weighted @ solved)
 

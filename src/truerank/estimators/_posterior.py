@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import get_args
 
 import numpy as np
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank._types import FloatArray, Scope
 from truerank.errors import InputError
 from truerank.estimators._base import expected_gains, posterior_mean
 from truerank.estimators._logspline import LogSpline
 from truerank.estimators.likelihood import Likelihood, in_parts
 from truerank.estimators.support import RankDistribution, Support
-from truerank.metrics import Metric
+from truerank.metrics import Metric, all_gains, all_total_gains
 from truerank.outcomes.counts import RankCounts
+
+_LEADING = 0.01  # components of less weight do not matter to the gains of outcomes
 
 
 @dataclass(frozen=True)
@@ -127,9 +130,11 @@ class Posterior:
         >>> posterior.mean(tr.metrics.parse("recall@100")).round(3).tolist()
         [0.624]
         """
+        _arguments.check(Posterior.mean, locals())
         _check(scope)
-        rows = [self._values(part, metrics, scope) for part in self.components]
-        return np.asarray(self._weights @ np.stack(rows))
+        values = self._values(metrics, scope)
+        # What all components agree on is the mean, to the last digit.
+        return np.asarray(values[0] + self._weights @ (values - values[0]))
 
     def covariance(self, metrics: Sequence[Metric], *, scope: Scope = "these-users") -> FloatArray:
         """Covariance of the errors of the metrics, by linearisation.
@@ -157,17 +162,56 @@ class Posterior:
         >>> (variance**0.5).round(2).tolist()
         [[0.12]]
         """
+        _arguments.check(Posterior.covariance, locals())
         _check(scope)
-        values = np.stack([self._values(part, metrics, scope) for part in self.components])
-        centre = self._weights @ values
+        off = self._off(metrics, scope)
         total = np.zeros((len(metrics), len(metrics)))
         gain = self._gains(metrics)
-        for part, value in zip(self.components, values, strict=True):
-            slope, own = self._slopes(part, gain, scope)
+        for number, part in enumerate(self.components):
+            slope, of_gain = self._slopes(number, gain, scope)
             spread = slope @ part.root
-            off = value - centre
-            total += part.weight * (spread @ spread.T + own + np.outer(off, off))
+            total += part.weight * (spread @ spread.T + np.outer(off[number], off[number]))
+            if of_gain is not None:
+                # sum_o w_o Cov_o(gain, gain) / M, Cov_o given outcome o.
+                known = of_gain.T @ (self.likelihood.weight[:, None] * of_gain)
+                own = (gain * self._stepped[number][:, None]).T @ gain - known
+                # Known ranks leave rounding errors.
+                np.fill_diagonal(own, np.maximum(np.diag(own), 0.0))
+                total += part.weight * own / self.n_users
         return total
+
+    def variance(self, metrics: Sequence[Metric], *, scope: Scope = "these-users") -> FloatArray:
+        """Variances of the errors of the metrics: the diagonal of :meth:`covariance`.
+
+        Parameters
+        ----------
+        metrics : sequence of Metric
+            The metrics; hundreds of them take little time.
+        scope : {"these-users", "population"}
+            About the users seen, or the law that they come from.
+
+        Returns
+        -------
+        ndarray of float, shape (n_metrics,)
+            The variances; their roots are standard errors.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
+        >>> posterior = tr.estimate(counts, "recall@10", confidence=None).posterior
+        >>> (posterior.variance(tr.metrics.parse("recall@100")) ** 0.5).round(2).tolist()
+        [0.12]
+        """
+        _check(scope)
+        gain = self._gains(metrics)
+        total = self._weights @ self._off(metrics, scope) ** 2
+        for number, part in enumerate(self.components):
+            slope, of_gain = self._slopes(number, gain, scope)
+            total += part.weight * np.square(slope @ part.root).sum(axis=1)
+            if of_gain is not None:
+                own = self._stepped[number] @ gain**2 - self.likelihood.weight @ of_gain**2
+                total += part.weight * np.maximum(own, 0.0) / self.n_users
+        return np.asarray(total)
 
     def draw(
         self, n_draws: int, rng: np.random.Generator, *, scope: Scope = "these-users"
@@ -200,6 +244,7 @@ class Posterior:
         >>> masses.shape[0], masses.sum(axis=1).round(6).tolist()[:2]
         (10, [1.0, 1.0])
         """
+        _arguments.check(Posterior.draw, locals())
         _check(scope)
         _checks.integer(n_draws, "n_draws", low=1)
         pick = rng.choice(len(self.components), size=n_draws, p=self._weights)
@@ -233,6 +278,7 @@ class Posterior:
         >>> round(float(posterior.given_outcomes(uniform).sum()), 6)
         1.0
         """
+        _arguments.check(Posterior.given_outcomes, locals())
         model = self.likelihood
         evidence = (model.matrix @ law.T).T  # (..., n_outcomes)
         return np.asarray(law * ((model.weight / evidence) @ model.matrix))
@@ -257,14 +303,13 @@ class Posterior:
         >>> posterior.distribution(scope="population").cdf([100]).round(3).tolist()
         [0.527]
         """
+        _arguments.check(Posterior.distribution, locals())
         _check(scope)
-        law = self.spline.masses(np.stack([part.mode for part in self.components]))
         exact = self.likelihood.exact_rank.astype(np.float64)
         known = self.likelihood.exact_weight
         if scope == "population":
-            return RankDistribution(self.support, self._weights @ law, exact, 0.0 * known)
-        masses = self._weights @ self.given_outcomes(law)
-        return RankDistribution(self.support, masses, exact, known)
+            return RankDistribution(self.support, self._weights @ self._laws, exact, 0.0 * known)
+        return RankDistribution(self.support, self._weights @ self._stepped, exact, known)
 
     def gains(self, outcomes: RankCounts, metrics: Sequence[Metric]) -> FloatArray:
         """Gains of outcomes whose mean is, to first order, the estimate.
@@ -292,24 +337,27 @@ class Posterior:
         >>> posterior.gains(counts, tr.metrics.parse("recall@100")).round(2).ravel().tolist()
         [1.04, 0.91, 0.21, -0.08]
         """
-        parts = self._leading()
-        weight = np.array([part.weight for part in parts])
-        values = np.stack([self._values(part, metrics, "these-users") for part in parts])
+        _arguments.check(Posterior.gains, locals())
+        leading = np.flatnonzero(self._weights > _LEADING)
+        weight = self._weights[leading] / self._weights[leading].sum()
+        values = self._values(metrics, "these-users")[leading]
         centre = weight @ values
         # More evidence for a component draws the mean to its value.
         towards = self.n_users * weight[:, None] * (values - centre)
         typical = self._gains(metrics)
-        pulls = [self._slopes(part, typical, "these-users")[0] @ part.covariance for part in parts]
+        pulls = [
+            self._slopes(number, typical, "these-users")[0] @ self.components[number].covariance
+            for number in leading.tolist()
+        ]
 
         def linear(model: Likelihood) -> tuple[FloatArray, FloatArray]:
             """Up to a constant, for sampled and for exact outcomes."""
             at = self.support.locate(model.exact_rank)
             sampled = np.zeros((model.weight.size, len(metrics)))
-            known = np.stack(
-                [m.gain(model.exact_rank, model.exact_n_items) for m in metrics], axis=1
-            )
-            for part, pull, toward in zip(parts, pulls, towards, strict=True):
-                law = self.spline.masses(part.mode)
+            exact_rank = model.exact_rank.astype(np.float64)
+            known = all_gains(metrics, exact_rank, model.exact_n_items)
+            for number, share, pull, toward in zip(leading, weight, pulls, towards, strict=True):
+                law = self._laws[number]
                 moments = np.column_stack([typical, self.spline.basis, np.ones(law.size)])
                 moments = model.matrix @ (law[:, None] * moments)
                 evidence = moments[:, -1]
@@ -318,47 +366,56 @@ class Posterior:
                 for column, metric in enumerate(metrics):
                     if metric.depends_on_pool:
                         own[:, column] = expected_gains(model, law, metric)
-                reach = part.weight * self.n_users * pull.T
-                sampled += part.weight * own + score @ reach
+                reach = share * self.n_users * pull.T
+                sampled += share * own + score @ reach
                 sampled += np.log(evidence)[:, None] * toward
                 known += self.spline.basis[at] @ reach + np.log(law[at])[:, None] * toward
             return sampled, known
 
-        share = self.likelihood.weight, self.likelihood.exact_weight
+        users = self.likelihood.weight, self.likelihood.exact_weight
         here = linear(self.likelihood)
-        mean = sum(weights @ part for weights, part in zip(share, here, strict=True))
+        mean = sum(share @ part for share, part in zip(users, here, strict=True))
         found = np.empty((outcomes.n_outcomes, len(metrics)))
         exact = outcomes.is_exact
         for rows, model in in_parts(outcomes, self.support):
             found[rows][~exact[rows]], found[rows][exact[rows]] = linear(model)
         return np.asarray(found - mean + self.mean(metrics))
 
-    def _leading(self) -> list[Component]:
-        """The components that matter, their weights summing to 1 again."""
-        kept = [part for part in self.components if part.weight > 0.01]
-        total = sum(part.weight for part in kept)
-        return [replace(part, weight=part.weight / total) for part in kept]
-
-    @property
+    @cached_property
     def _weights(self) -> FloatArray:
         return np.array([part.weight for part in self.components])
 
-    def _values(self, part: Component, metrics: Sequence[Metric], scope: Scope) -> FloatArray:
-        law = self.spline.masses(part.mode)
+    @cached_property
+    def _laws(self) -> FloatArray:
+        """The law at the mode of each component, shape (n_components, n_points)."""
+        return self.spline.masses(np.stack([part.mode for part in self.components]))
+
+    @cached_property
+    def _stepped(self) -> FloatArray:
+        """The masses of the sampled users under each of these laws."""
+        return self.given_outcomes(self._laws)
+
+    def _off(self, metrics: Sequence[Metric], scope: Scope) -> FloatArray:
+        """How far the value at each mode is from the mean, shape (n_components, n_metrics)."""
+        values = self._values(metrics, scope)
+        return np.asarray(values - self._weights @ values)
+
+    def _values(self, metrics: Sequence[Metric], scope: Scope) -> FloatArray:
+        """The metrics at each mode, shape (n_components, n_metrics)."""
         if scope == "population":
-            return np.asarray(law @ self._gains(metrics))
-        pools = np.concatenate([self.likelihood.n_items, self.likelihood.exact_n_items])
-        by_pool = [m.depends_on_pool and bool((pools != pools[0]).any()) for m in metrics]
-        exact = self.likelihood.exact_rank.astype(np.float64)
-        users = RankDistribution(
-            self.support, self.given_outcomes(law), exact, self.likelihood.exact_weight
-        ).expect([m for m, own in zip(metrics, by_pool, strict=True) if not own])
-        return np.array(
-            [
-                posterior_mean(self.likelihood, law, metric) if own else users[metric.key]
-                for metric, own in zip(metrics, by_pool, strict=True)
-            ]
-        )
+            return np.asarray(self._laws @ self._gains(metrics))
+        model = self.likelihood
+        known = np.broadcast_to(model.exact_weight, (len(self._laws), model.exact_weight.size))
+        rank = np.concatenate([self.support.rank, model.exact_rank])
+        users = np.concatenate([self._stepped, known], axis=1)
+        values = all_total_gains(metrics, rank, self.support.n_items, users)
+        pools = np.concatenate([model.n_items, model.exact_n_items])
+        if (pools != pools[0]).any():
+            for column, metric in enumerate(metrics):
+                if metric.depends_on_pool:
+                    each = [posterior_mean(model, law, metric) for law in self._laws]
+                    values[:, column] = each
+        return values
 
     def _gains(self, metrics: Sequence[Metric]) -> FloatArray:
         """Gains on the points, shape (n_points, n_metrics)."""
@@ -366,26 +423,28 @@ class Posterior:
         pools = np.concatenate([model.n_items, model.exact_n_items])
         share = np.concatenate([model.weight, model.exact_weight])
         typical = 1.0 + share.sum() / float(share @ (1.0 / (pools - 1.0)))
-        return np.stack([m.gain(self.support.rank, typical) for m in metrics], axis=1)
+        return all_gains(metrics, self.support.rank, typical)
 
     def _slopes(
-        self, part: Component, gain: FloatArray, scope: Scope
-    ) -> tuple[FloatArray, FloatArray]:
-        """d metric / d coefficients (n_metrics, n_functions), and what users add of their own."""
+        self, number: int, gain: FloatArray, scope: Scope
+    ) -> tuple[FloatArray, FloatArray | None]:
+        """d metric / d coefficients of a component, (n_metrics, n_functions), and mean gains.
+
+        The second are those given each outcome, (n_outcomes, n_metrics): what users add of their
+        own. None for the population.
+        """
         model, basis = self.likelihood, self.spline.basis
-        law = self.spline.masses(part.mode)
+        law = self._laws[number]
         if scope == "population":
             slope = (gain * law[:, None]).T @ basis - np.outer(law @ gain, law @ basis)
-            return slope, np.zeros((gain.shape[1], gain.shape[1]))
-        # sum_o w_o Cov_o(gain, basis) and sum_o w_o Cov_o(gain, gain) / M, Cov_o given outcome o.
+            return slope, None
+        # sum_o w_o Cov_o(gain, basis), Cov_o given outcome o.
         evidence = (model.matrix @ law)[:, None]
         of_gain = (model.matrix @ (law[:, None] * gain)) / evidence
         of_basis = (model.matrix @ (law[:, None] * basis)) / evidence
-        stepped = self.given_outcomes(law)[:, None]
+        stepped = self._stepped[number][:, None]
         slope = (gain * stepped).T @ basis - of_gain.T @ (model.weight[:, None] * of_basis)
-        own = (gain * stepped).T @ gain - of_gain.T @ (model.weight[:, None] * of_gain)
-        np.fill_diagonal(own, np.maximum(np.diag(own), 0.0))  # known ranks leave rounding errors
-        return slope, own / self.n_users
+        return slope, of_gain
 
 
 def _check(scope: str) -> None:

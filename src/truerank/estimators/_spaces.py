@@ -62,7 +62,7 @@ def outcome_spaces(
     whole = support == "full"
     for code, scheme in enumerate(counts.schemes):
         mine = counts.scheme == code
-        if not scheme.adaptive:
+        if not scheme.adaptive and scheme.seen is None:
             mine &= ~counts.is_exact
         sizes = counts.sample_size if not scheme.adaptive else np.zeros_like(counts.sample_size)
         for size in np.unique(sizes[mine]):
@@ -73,7 +73,8 @@ def outcome_spaces(
 
 def exact_part(counts: RankCounts) -> tuple[FloatArray, FloatArray, IntArray]:
     """Ranks, shares of users and pools of the exact ranks of fixed samples."""
-    fixed = np.array([not scheme.adaptive for scheme in counts.schemes])[counts.scheme]
+    plain = [not scheme.adaptive and scheme.seen is None for scheme in counts.schemes]
+    fixed = np.array(plain)[counts.scheme]
     exact = counts.is_exact & fixed
     share = counts.weight / counts.total_weight
     return counts.sampled_rank[exact].astype(np.float64), share[exact], counts.n_items[exact]

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from truerank import _arguments
 from truerank._types import FloatArray
-from truerank.errors import InputError
 from truerank.estimators import _given_prior
 from truerank.estimators._base import Estimator, Fit, mean_gains
 from truerank.estimators._given_prior import Prior
@@ -55,8 +55,7 @@ class CLS(Estimator):
     name: ClassVar[str] = "cls"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.nonnegative, bool):
-            raise InputError(f"nonnegative is {self.nonnegative!r}; it must be True or False")
+        _arguments.check_fields(self)
         object.__setattr__(self, "prior", _given_prior.checked(self.prior))
 
     def fit(
@@ -107,9 +106,19 @@ class CLS(Estimator):
         # last, of the last gain itself, is 1. Where that gain is a free level, columns and targets
         # less their means leave it out of the problem.
         columns = np.cumsum(space.probability[:, order], axis=1)
+        # Mean ranks are measured from that of the last rank, so that they too are at least 0 and
+        # fall with the rank.
+        way = np.array([-1.0 if metric.lower_is_better else 1.0 for metric in metrics])
+        last = np.array(
+            [
+                float(metric.gain(space.n_items, space.n_items)) if metric.of_mean_rank else 0.0
+                for metric in metrics
+            ]
+        )
         targets = np.column_stack(
             [metric.gain(space.support.rank, space.n_items) for metric in metrics]
         )
+        targets = way * (targets - last)
         if not self.nonnegative:
             columns = columns[:, :-1]
             column_mean, target_mean = share @ columns, share @ targets
@@ -120,10 +129,12 @@ class CLS(Estimator):
         n_steps = columns.shape[1]
         gains: list[FloatArray] = []
         for i in range(len(metrics)):
-            drop, _ = nnls(reduced[:, :n_steps], reduced[:, n_steps + i], maxiter=50 * n_steps)
+            drop = np.empty(0)  # of a single outcome there are no steps
+            if n_steps:
+                drop, _ = nnls(reduced[:, :n_steps], reduced[:, n_steps + i], maxiter=50 * n_steps)
             if not self.nonnegative:
                 drop = np.append(drop, float(target_mean[i] - column_mean @ drop))
             gain = np.empty(order.size)
             gain[order] = np.cumsum(drop[::-1])[::-1]
-            gains.append(gain)
+            gains.append(last[i] + way[i] * gain)
         return gains

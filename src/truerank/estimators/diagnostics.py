@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from truerank import _arguments, _checks
 from truerank import metrics as metrics_module
 from truerank.errors import InputError
 from truerank.estimators._base import Estimator
@@ -86,10 +87,13 @@ def error_bound(
     >>> round(bound.bias_squared, 5)
     0.00074
     """
+    _arguments.check(error_bound, locals())
     chosen = get(estimator)
     if not isinstance(chosen, Linear):
         raise InputError(f"estimator {chosen.name!r} is not linear; give one of bv and mn")
-    (wanted,) = metrics_module.parse(metric)
+    wanted, *more = metrics_module.parse(metric)
+    if more:
+        raise InputError(f"metric is {_checks.shown(metric)}, which is several; give one")
     bias = variance = bound = 0.0
     for space, prior, gains in chosen.corrected_gains(counts, [wanted], support):
         share = float(space.observed.sum())
@@ -143,13 +147,17 @@ def sampled_recall_variance(
     >>> round(variance, 3)
     0.02
     """
+    _arguments.check(sampled_recall_variance, locals())
+    size = _checks.integer(sample_size, "sample_size", low=2)
+    k = _checks.integer(k, "k", low=1, high=size)
+    _checks.real(n_users, "n_users", low=0.0, open_low=True)
     support = distribution.support
     hit = np.exp(
         schemes.log_probability(
             Scheme(replacement),
             np.concatenate([support.rank, distribution.exact_rank]),
             n_items=support.n_items,
-            sample_size=sample_size,
+            sample_size=size,
             sampled_rank=np.arange(1, k + 1),
         )
     ).sum(axis=0)

@@ -7,21 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from truerank import _memory
 from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError
+from truerank.estimators._banded import Band, Banded, bands, grouped
 from truerank.estimators.support import Support, SupportLike, compressed, full
 from truerank.metrics import Metric
 from truerank.outcomes import schemes
 from truerank.outcomes.counts import RankCounts
 
-# Entries built at a time, and above how many the matrix is kept sparse (row maximum is 1).
-_BLOCK = 2**20
-_SPARSE_ABOVE = 2**24
-_SPARSE_CUT = 1e-30
+_BLOCK = 2**20  # entries built at a time
+_DENSE_UP_TO = 2**24
+# From how many entries on, and up to which share of them near the ranks that give an outcome, the
+# others are left out.
+_BANDED_ABOVE = 2**17
+_FILLED = 0.5
+_VECTORS = 6  # over the support, that a fit holds beside the matrix
 
 
 def make_support(counts: RankCounts, metrics: Iterable[Metric], support: SupportLike) -> Support:
@@ -34,6 +40,7 @@ def make_support(counts: RankCounts, metrics: Iterable[Metric], support: Support
             )
         return support
     if support == "full":
+        _check_memory(largest, int(np.count_nonzero(~counts.is_exact)))
         return full(largest)
     if support != "auto":
         raise InputError(f"support is {support!r}; it must be 'auto', 'full' or a Support")
@@ -44,26 +51,44 @@ def make_support(counts: RankCounts, metrics: Iterable[Metric], support: Support
     return compressed(largest, sharpness=_sharpness(counts), edges=edges)
 
 
-def _sharpness(counts: RankCounts) -> float:
-    """theta (1 - theta) / variance of (r-1)/(n-1), at the sharpest outcome not exact."""
+def _check_memory(n_items: int, n_outcomes: int) -> None:
+    """Refuse a full support whose matrix of likelihoods does not fit."""
+    _memory.check(
+        8 * n_items * (n_outcomes + _VECTORS),
+        f"support='full' takes {n_items:,} ranks for each of {n_outcomes:,} outcomes",
+        "support='auto' gives the same values within 0.1 % on a compressed grid",
+    )
+
+
+def _sharpness(counts: RankCounts) -> dict[int, float]:
+    """theta (1 - theta) / variance of (r-1)/(n-1), at the sharpest outcome not exact, by pool.
+
+    Pools within a factor of 2 share cells, which are laid out for the largest of them.
+    """
     sampled = ~counts.is_exact
     if not sampled.any():
-        return 1.0
+        return {int(counts.n_items.max()): 1.0}
     size = counts.sample_size[sampled].astype(np.float64)
     pool = counts.n_items[sampled].astype(np.float64)
     with_replacement = np.array([scheme.replacement for scheme in counts.schemes])
     left = np.where(
         with_replacement[counts.scheme[sampled]], 1.0, (pool - size) / np.maximum(pool - 2.0, 1.0)
     )
-    # The same cells serve all pools, laid out for the largest one.
-    return float(np.max(size / np.maximum(left, 1e-12) * (counts.n_items.max() / pool)))
+    sharp = size / np.maximum(left, 1e-12)
+    octave = np.floor(np.log2(pool.max() / pool)).astype(np.int64)
+    found = {}
+    for one in np.unique(octave):
+        here = octave == one
+        largest = pool[here].max()
+        found[int(largest)] = float(np.max(sharp[here] * (largest / pool[here])))
+    return found
 
 
 @dataclass(frozen=True)
 class Likelihood:
     """Sampled outcomes against support points, and exact ranks apart.
 
-    ``matrix`` (n_outcomes, n_points), dense or scipy CSR, holds P(outcome | rank) with each row
+    ``matrix`` (n_outcomes, n_points), an array or `Banded`, holds P(outcome | rank) with each row
     divided by ``exp(log_scale)``, its maximum, so that nothing underflows. ``weight`` are shares
     of the users (with ``exact_weight`` they sum to 1).
     """
@@ -77,7 +102,7 @@ class Likelihood:
     exact_weight: FloatArray
     exact_n_items: IntArray
 
-    @property
+    @cached_property
     def exact_mass(self) -> FloatArray:
         """Share of users known to be at each support point, shape (n_points,)."""
         at = self.support.locate(self.exact_rank)
@@ -109,7 +134,7 @@ def in_parts(counts: RankCounts, support: Support) -> Iterator[tuple[slice, Like
 
     Products with many columns are several times faster with a dense one.
     """
-    step = max(1, _SPARSE_ABOVE // support.n_points)
+    step = max(1, _DENSE_UP_TO // support.n_points)
     for first in range(0, counts.n_outcomes, step):
         rows = slice(first, min(first + step, counts.n_outcomes))
         at = np.zeros(counts.n_outcomes, dtype=np.bool_)
@@ -121,35 +146,52 @@ def in_parts(counts: RankCounts, support: Support) -> Iterator[tuple[slice, Like
 
 def _matrix(counts: RankCounts, rows: IntArray, support: Support) -> tuple[Any, FloatArray]:
     """P(outcome | rank) of some rows of ``counts``, scaled, and the logs of the scales."""
-    parts = list(_blocks(counts, rows, support))
-    log_scale = np.concatenate([scale for _, scale in parts]) if parts else np.empty(0)
-    if rows.size * support.n_points > _SPARSE_ABOVE:
-        from scipy.sparse import vstack
-
-        return vstack([block for block, _ in parts], format="csr"), log_scale
-    blocks = [block for block, _ in parts] or [np.empty((0, support.n_points))]
-    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks), log_scale
-
-
-def _blocks(
-    counts: RankCounts, rows: IntArray, support: Support
-) -> Iterator[tuple[Any, FloatArray]]:
-    """Scaled rows and their log scales, block by block, each of one scheme (rows are sorted)."""
-    sparse = rows.size * support.n_points > _SPARSE_ABOVE
+    log_scale = np.empty(rows.size)
+    if rows.size * support.n_points > _BANDED_ABOVE:
+        groups = _groups(counts, rows, support)
+        area = sum(at.size * (columns.stop - columns.start) for at, columns in groups)
+        if area < _FILLED * rows.size * support.n_points or area > _DENSE_UP_TO:
+            blocks = []
+            for at, columns in groups:
+                values, log_scale[at] = _scaled(counts, rows[at], support.rank[columns])
+                blocks.append(Band(at, columns, values))
+            return Banded(blocks, (rows.size, support.n_points)), log_scale
+    matrix = np.empty((rows.size, support.n_points))
     step = max(1, _BLOCK // support.n_points)
-    for code, scheme in enumerate(counts.schemes):
-        mine = rows[counts.scheme[rows] == code]
+    for mine in _by_scheme(counts, rows):
         for start in range(0, mine.size, step):
             at = mine[start : start + step]
-            outcome = counts.n_items[at], counts.sample_size[at], counts.sampled_rank[at]
-            block = schemes.log_sequence(scheme.replacement, support.rank, *outcome)
-            top = block.max(axis=1)
-            block -= top[:, None]
-            np.exp(block, out=block)
-            if sparse:
-                from scipy.sparse import csr_array
+            matrix[at], log_scale[at] = _scaled(counts, rows[at], support.rank)
+    return matrix, log_scale
 
-                block[block < _SPARSE_CUT] = 0.0
-                yield csr_array(block), top + schemes.log_ways(scheme, *outcome)
-            else:
-                yield block, top + schemes.log_ways(scheme, *outcome)
+
+def _by_scheme(counts: RankCounts, rows: IntArray) -> Iterator[IntArray]:
+    """Places in ``rows`` of the outcomes of each scheme."""
+    for code in range(len(counts.schemes)):
+        mine = np.flatnonzero(counts.scheme[rows] == code)
+        if mine.size:
+            yield mine
+
+
+def _groups(counts: RankCounts, rows: IntArray, support: Support) -> list[tuple[IntArray, slice]]:
+    """Places in ``rows`` of outcomes of one scheme with about the same columns, and these."""
+    found = []
+    for mine in _by_scheme(counts, rows):
+        at = rows[mine]
+        first, last = bands(
+            support.rank, counts.n_items[at], counts.sample_size[at], counts.sampled_rank[at]
+        )
+        last[counts.is_censored[at]] = support.n_points  # any rank behind those seen
+        found += grouped(mine, first, last)
+    return found
+
+
+def _scaled(counts: RankCounts, at: IntArray, rank: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Rows of one scheme, each divided by its maximum, and the logs of these."""
+    scheme = counts.schemes[counts.scheme[at[0]]]
+    outcome = counts.n_items[at], counts.sample_size[at], counts.sampled_rank[at]
+    block = schemes.log_outcome(scheme, rank, *outcome)
+    top = block.max(axis=1)
+    block -= top[:, None]
+    np.exp(block, out=block)
+    return block, top + schemes.log_ways(scheme, *outcome)

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank._types import FloatArray
 from truerank.estimators import _given_prior
 from truerank.estimators._base import Estimator, Fit, posterior_mean
@@ -37,6 +37,7 @@ class Linear(Estimator):
     uses_weights: ClassVar[bool] = False  # beyond the prior
 
     def __post_init__(self) -> None:
+        _arguments.check_fields(self)
         object.__setattr__(self, "prior", _given_prior.checked(self.prior))
 
     @abstractmethod

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from truerank import mapping
+from truerank import _arguments, mapping
 from truerank._types import FloatArray
 from truerank.errors import InputError
 from truerank.estimators._base import Estimator, Fit, mean_gains
@@ -42,6 +42,7 @@ class Mapped(Estimator):
     name: ClassVar[str] = "mapped"
 
     def __post_init__(self) -> None:
+        _arguments.check_fields(self)
         if self.mapping.strip().lower() != "beta@p":
             mapping.get(self.mapping)
 
@@ -53,6 +54,8 @@ class Mapped(Estimator):
     ) -> Fit:
         if counts.adaptive:
             raise InputError("mapped needs samples of a fixed size; these counts are adaptive")
+        if counts.censored:
+            raise InputError("mapped needs ranks; some of these lists ended before their target")
         return Fit(mean_gains(counts, metrics, self._gains(counts, metrics)))
 
     def gains(

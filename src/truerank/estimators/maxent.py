@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank._types import FloatArray, IntArray
 from truerank.errors import ConvergenceWarning
 from truerank.estimators._base import Estimator, Fit, posterior_mean
@@ -52,7 +52,8 @@ class MES(Estimator):
     name: ClassVar[str] = "mes"
 
     def __post_init__(self) -> None:
-        _checks.real(self.eta, "eta", low=0.0, open_low=True)
+        _arguments.check_fields(self)
+        _checks.real(self.eta, "eta", low=1e-12, high=1e12)
 
     def fit(
         self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike, plug_in: str
@@ -170,7 +171,9 @@ def _sampled_law(counts: RankCounts, support: Support) -> _SampledLaw:
         fixed_size = (
             counts.sample_size if not scheme.adaptive else np.zeros_like(counts.sample_size)
         )
-        exact = mine & counts.is_exact if not scheme.adaptive else np.zeros_like(mine)
+        exact = np.zeros_like(mine)
+        if not scheme.adaptive and scheme.seen is None:
+            exact = mine & counts.is_exact
         for size in np.unique(fixed_size[mine & ~exact]):
             here = np.flatnonzero(mine & ~exact & (fixed_size == size))
             keys, at = np.unique(
@@ -286,7 +289,7 @@ def maximise(
 
     def primal(mass: FloatArray) -> float:
         inside = mass > 0
-        entropy = -float(mass[inside] @ np.log(mass[inside] / ranks[inside]))
+        entropy = -float(mass[inside] @ (np.log(mass[inside]) - np.log(ranks[inside])))
         return eta * entropy - float((n_outcomes * share) @ (rows @ mass - share) ** 2)
 
     y = np.zeros(share.size)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank._types import FloatArray
 from truerank.errors import ConvergenceWarning, InputError
 from truerank.estimators._base import Estimator, Fit, posterior_mean
@@ -51,9 +51,8 @@ class MLE(Estimator):
     name: ClassVar[str] = "mle"
 
     def __post_init__(self) -> None:
-        if isinstance(self.steps, str) and self.steps != "published":
-            raise InputError(f"steps is {self.steps!r}; it must be a number, None or 'published'")
-        if isinstance(self.steps, int):
+        _arguments.check_fields(self)
+        if not isinstance(self.steps, str) and self.steps is not None:
             _checks.integer(self.steps, "steps", low=1)
         _checks.real(self.tolerance, "tolerance", low=0.0, open_low=True)
 
@@ -203,15 +202,15 @@ class WMLE(MLE):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _checks.real(self.c, "c", low=0.0, open_low=True)
-        if not callable(self.decay) and self.decay not in ("ndcg", "ap"):
-            raise _checks.unknown("decay", self.decay, ["ndcg", "ap"])
+        _checks.real(self.c, "c", low=0.0, high=1e6, open_low=True)
 
     def fit(
         self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike, plug_in: str
     ) -> Fit:
         if counts.adaptive:
             raise InputError("wmle needs samples of a fixed size; these counts are adaptive")
+        if counts.censored:
+            raise InputError("wmle needs ranks; some of these lists ended before their target")
         return super().fit(counts, metrics=metrics, support=support, plug_in=plug_in)
 
     def _weights(self, counts: RankCounts, model: Likelihood) -> tuple[FloatArray, FloatArray]:
@@ -296,18 +295,11 @@ def _converge(
     """The maximum itself. Exact ranks are outcomes seen at one point only."""
     exact = _at_points(model, exact_weight)
     held = np.flatnonzero(exact)
-    matrix = model.matrix
+    matrix = model.matrix[:]  # an array: its systems of equations are dense
     if held.size:
-        from scipy.sparse import csr_array, issparse, vstack
-
-        ones = csr_array(
-            (np.ones(held.size), (np.arange(held.size), held)), shape=(held.size, exact.size)
-        )
-        matrix = (
-            vstack([matrix, ones], format="csr")
-            if issparse(matrix)
-            else np.concatenate([matrix, ones.toarray()])
-        )
+        ones = np.zeros((held.size, exact.size))
+        ones[np.arange(held.size), held] = 1.0
+        matrix = np.concatenate([matrix, ones])
     found = maximise(matrix, np.concatenate([weight, exact[held]]), tolerance=tolerance)
     if not found.converged:
         warnings.warn(

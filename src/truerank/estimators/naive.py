@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from truerank._types import FloatArray
-from truerank.estimators._base import Estimator, Fit
+from truerank.estimators._base import Estimator, Fit, mean_gains
 from truerank.estimators.support import SupportLike
 from truerank.metrics import Metric, total_gains
 from truerank.outcomes.counts import RankCounts
@@ -35,9 +35,24 @@ class Naive(Estimator):
         self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike, plug_in: str
     ) -> Fit:
         share = counts.weight / counts.total_weight
+        metrics = _of_samples(metrics, counts)
+        if counts.censored:
+            gains = self.gains(counts, metrics=metrics, support=support)
+            return Fit(mean_gains(counts, metrics, gains))
         return Fit(total_gains(metrics, counts.sampled_rank, counts.sample_size, share))
 
     def gains(
         self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike
     ) -> FloatArray:
-        return np.stack([m.gain(counts.sampled_rank, counts.sample_size) for m in metrics], axis=1)
+        metrics = _of_samples(metrics, counts)
+        gains = np.stack([m.gain(counts.sampled_rank, counts.sample_size) for m in metrics], axis=1)
+        for row in np.flatnonzero(counts.is_censored):  # any of the ranks that were not seen
+            size = int(counts.sample_size[row])
+            rank = np.arange(counts.sampled_rank[row], size + 1)
+            gains[row] = [metric.gain(rank, size).mean() for metric in metrics]
+        return gains
+
+
+def _of_samples(metrics: Sequence[Metric], counts: RankCounts) -> list[Metric]:
+    """The metrics as if samples were pools, in the means of pools too."""
+    return [metric.bound(counts.sample_size, counts.weight) for metric in metrics]

@@ -8,7 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from truerank import _arguments
 from truerank._types import FloatArray
+from truerank.errors import InputError
 from truerank.estimators._base import Estimator, Fit, mean_gains
 from truerank.estimators.support import SupportLike
 from truerank.metrics import Metric
@@ -36,6 +38,10 @@ class RankEstimate(Estimator):
     """
 
     interpolate: bool = False
+
+    def __post_init__(self) -> None:
+        _arguments.check_fields(self)
+
     name: ClassVar[str] = "rank-estimate"
 
     def fit(
@@ -47,6 +53,10 @@ class RankEstimate(Estimator):
     def gains(
         self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike
     ) -> FloatArray:
+        if counts.censored:
+            raise InputError(
+                "rank-estimate needs ranks; some of these lists ended before their target"
+            )
         above = (counts.n_items - 1) * (counts.sampled_rank - 1)
         lower = 1 + above // (counts.sample_size - 1)
         fraction = (above % (counts.sample_size - 1)) / (counts.sample_size - 1)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank._spelling import read_call
 from truerank.errors import InputError
 from truerank.estimators._base import Estimator
@@ -67,6 +67,7 @@ def get(estimator: str | Estimator) -> Estimator:
     ...
     truerank.errors.InputError: unknown estimator 'mel'; did you mean 'mle'? (known: ...)
     """
+    _arguments.check(get, locals())
     if isinstance(estimator, Estimator):
         return estimator
     if not isinstance(estimator, str):
@@ -128,6 +129,7 @@ def describe(estimator: Estimator) -> str:
     >>> tr.estimators.describe(tr.estimators.BV(gamma=0.1, prior="mle"))
     'bv-mle(gamma=0.1)'
     """
+    _arguments.check(describe, locals())
     name = estimator.name
     shown = []
     for field in fields(estimator):

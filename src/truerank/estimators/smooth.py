@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank._types import FloatArray
 from truerank.errors import ConvergenceWarning
 from truerank.estimators._base import Estimator, Fit
@@ -54,6 +54,7 @@ class Smooth(Estimator):
     name: ClassVar[str] = "smooth"
 
     def __post_init__(self) -> None:
+        _arguments.check_fields(self)
         if self.n_functions is not None:
             _checks.integer(self.n_functions, "n_functions", low=DEGREE + 1)
 

@@ -5,19 +5,20 @@ of their own. Beyond, ranks are grouped into cells, each carried by three quadra
 first five moments are those of the cell's ranks, so that a sum over ranks of anything smooth is
 a sum over points. Cells are at most a fraction of their rank wide (geometric) and at most one
 standard deviation of the sampled rank wide: uniform in arcsin(sqrt((R-1)/(N-1))), the scale on
-which a binomial is equally sharp everywhere. Hence some hundred points whatever N is.
+which a binomial is equally sharp everywhere. Hence some hundred points whatever N is. Where pools
+differ, each asks for that on its own scale and up to its own end, not beyond.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank._types import FloatArray
 from truerank.metrics import Metric, total_gains
 
@@ -112,7 +113,7 @@ class Support:
         >>> grid.locate([2, 3, 5])
         array([1, 2, 2])
         """
-        return np.searchsorted(self.edge, np.asarray(rank) - 0.5, side="left")
+        return np.searchsorted(self.edge, _checks.numbers(rank, "rank") - 0.5, side="left")
 
 
 # What a support may be given as. `SupportName | Support` once all who pass it on say so.
@@ -125,36 +126,54 @@ def full(n_items: int) -> Support:
     return Support(np.arange(1.0, n_items + 1.0), np.ones(n_items), n_items)
 
 
-def compressed(n_items: int, *, sharpness: float, edges: Iterable[int] = ()) -> Support:
+def compressed(
+    n_items: int, *, sharpness: float | Mapping[int, float], edges: Iterable[int] = ()
+) -> Support:
     """The compressed grid.
 
     Parameters
     ----------
     sharpness
         1 / variance of the sampled rank per unit of theta (1 - theta): the sample size with
-        replacement, larger without. The largest one among the outcomes.
+        replacement, larger without. The largest one among the outcomes; or that of the outcomes
+        of each pool of several sizes, by size.
     edges
         Ranks (the K asked for) that must fall between cells.
     """
     n_items = _checks.integer(n_items, "n_items", low=2)
     cuts = sorted({int(edge) for edge in edges if 1 <= edge < n_items})
     dense = min(max([cut for cut in cuts if cut <= DENSE_LIMIT], default=1), n_items)
-    upper = _cell_edges(n_items, dense, KERNEL_STEP / np.sqrt(max(sharpness, 1.0)), cuts)
-    return on_cells(upper, n_items)
+    by_pool = sharpness if isinstance(sharpness, Mapping) else {n_items: sharpness}
+    steps = {
+        pool: float(KERNEL_STEP / np.sqrt(max(sharp, 1.0)))
+        for pool, sharp in sorted(by_pool.items())
+    }
+    return on_cells(_cell_edges(n_items, dense, steps, cuts), n_items)
 
 
-def _cell_edges(n_items: int, dense: int, step: float, cuts: list[int]) -> FloatArray:
-    """Last rank of each cell after the dense ones, ending with ``n_items``."""
+def _cell_edges(n_items: int, dense: int, steps: dict[int, float], cuts: list[int]) -> FloatArray:
+    """Last rank of each cell after the dense ones, ending with ``n_items``.
+
+    ``steps`` are the widest steps in the angle of each pool, by its size.
+    """
     later = [cut for cut in cuts if cut > dense] + [n_items]
     edges = list(range(1, dense + 1))
     at = dense
     for stop in later:
         while at < stop:
-            angle = np.arcsin(np.sqrt(at / n_items)) + step
-            sharp = n_items * np.sin(angle) ** 2 if angle < np.pi / 2 else n_items
-            at = min(max(at + 1, int(min(at * (1 + GEOMETRIC_STEP), sharp))), stop)
+            end = at * (1 + GEOMETRIC_STEP)
+            for pool, step in steps.items():
+                if pool > at:
+                    end = min(end, _sharp(at, pool, step))
+            at = min(max(at + 1, int(end)), stop)
             edges.append(at)
     return np.array(edges, dtype=np.float64)
+
+
+def _sharp(at: int, pool: int, step: float) -> float:
+    """The rank that lies a step behind ``at`` on the scale of a pool."""
+    angle = np.arcsin(np.sqrt(at / pool)) + step
+    return float(pool * np.sin(angle) ** 2) if angle < np.pi / 2 else float(pool)
 
 
 def on_cells(upper: FloatArray, n_items: int) -> Support:
@@ -251,7 +270,7 @@ class RankDistribution:
         >>> ranks.cdf([10, 100]).round(3).tolist()
         [0.216, 0.629]
         """
-        k = np.asarray(k, dtype=np.float64)
+        k = _checks.numbers(k, "k")
         edge = np.concatenate([[0.0], self.support.edge])
         total = np.interp(k, edge, np.concatenate([[0.0], np.cumsum(self.mass)]))
         if self.exact_rank.size:
@@ -280,7 +299,7 @@ class RankDistribution:
         >>> ranks.pmf([1, 10]).round(3).tolist()
         [0.046, 0.014]
         """
-        k = np.asarray(k, dtype=np.float64)
+        k = _checks.numbers(k, "k")
         return np.asarray(self.cdf(k) - self.cdf(k - 1.0))
 
     def expect(self, metrics: Iterable[Metric]) -> dict[str, float]:
@@ -304,6 +323,7 @@ class RankDistribution:
         >>> round(found["recall@100"], 3)
         0.624
         """
+        _arguments.check(RankDistribution.expect, locals())
         rank = np.concatenate([self.support.rank, self.exact_rank])
         mass = np.concatenate([self.mass, self.exact_mass])
         return total_gains(metrics, rank, self.n_items, mass)
@@ -347,6 +367,7 @@ class RankDistribution:
         >>> ranks.masses_on(parts).round(3).tolist()
         [0.629, 0.371]
         """
+        _arguments.check(RankDistribution.masses_on, locals())
         return np.diff(self.cdf(np.concatenate([[0.0], support.edge])))
 
 

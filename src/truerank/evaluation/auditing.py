@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truerank import estimators
+from truerank import _arguments, _checks, estimators
 from truerank._types import Level
 from truerank.designs import FrozenNegatives
 from truerank.errors import ConvergenceWarning, InputError
@@ -22,6 +22,7 @@ from truerank.evaluation import drawn
 from truerank.evaluation.negatives import Negatives
 from truerank.inference.fit_test import CHECK, IMPOSSIBLE, OTHER, UNFOLLOWED, fit_test
 from truerank.inference.result import Result, plain
+from truerank.outcomes._columns import dropped
 from truerank.outcomes.counts import RankCounts
 from truerank.scoring.task import interactions
 
@@ -114,7 +115,7 @@ def audit(
     negatives: Any = None,
     test: Any = None,
     train: Any = None,
-    counts: RankCounts | None = None,
+    counts: RankCounts | Mapping[str, RankCounts] | None = None,
     scores: Any = None,
     item_ids: Any = None,
 ) -> Audit:
@@ -130,8 +131,8 @@ def audit(
         Targets: ``user_id`` and ``item_id``, or (user_ids, item_ids).
     train : table or pair of arrays, optional
         Training data, in the same form.
-    counts : RankCounts, optional
-        The sampled ranks.
+    counts : RankCounts or dict of these, optional
+        The sampled ranks; or a dict from models to theirs.
     scores : array, optional
         Scores of the target (column 0) and its negatives, shape (n_rows, sample_size).
     item_ids : array, optional
@@ -152,15 +153,16 @@ def audit(
     >>> print(next(iter(tr.audit(negatives=negatives))).message)
     1 targets are among their own negatives: they can only tie with themselves.
     """
+    _arguments.check(audit, locals())
     found: list[Finding] = []
     by_model = negatives if isinstance(negatives, Mapping) else {"": negatives}
-    test_pairs = None if test is None else interactions(test, "test")
+    test_pairs = None if test is None else _pairs(test, "test")
     read = {
         name: read_negatives(value, test_pairs)
         for name, value in by_model.items()
         if value is not None
     }
-    train_pairs = None if train is None else interactions(train, "train")
+    train_pairs = None if train is None else _pairs(train, "train")
     catalogue = _catalogue(item_ids, test_pairs, train_pairs)
     for name, value in read.items():
         found += _about_negatives(value, train_pairs, catalogue, f" of {name}" if name else "")
@@ -168,14 +170,20 @@ def audit(
         found.append(_same_negatives(read))
     if test_pairs is not None:
         found += _about_test(test_pairs, train_pairs, next(iter(read.values()), None))
-    if counts is not None:
-        found += _about_ranks(counts)
+    for name, one in _by_name(counts).items():
+        found += _about_ranks(one, f"{name}: " if name else "")
     if scores is not None:
         found += _about_scores(scores)
     if not found:
         raise InputError("nothing to audit; give negatives, test, counts or scores")
     order = {"error": 0, "warning": 1, "ok": 2}
     return Audit(tuple(sorted(found, key=lambda finding: order[finding.level])))
+
+
+def _pairs(source: Any, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Users and items of a table, as ids."""
+    users, items = interactions(source, name)
+    return _checks.ids(users, f"user_id of {name}"), _checks.ids(items, f"item_id of {name}")
 
 
 def read_negatives(
@@ -211,11 +219,16 @@ def read_negatives(
     columns = frame.find("user_id"), frame.find("item_id")
     if columns[0] is None or columns[1] is None:
         raise frame.missing("user_id and item_id")
-    lists = [np.asarray(values) for values in frame.values("negatives").tolist()]
+    user, target = (
+        _checks.ids(frame.values(column), f"{column} of {frame.name}")
+        for column in (columns[0], columns[1])
+    )
+    whose = f"negatives of {frame.name}"
+    lists = [_checks.ids(values, whose) for values in frame.values("negatives").tolist()]
     length = np.array([values.size for values in lists], dtype=np.int64)
     start = np.concatenate([[0], np.cumsum(length)])
     item = np.concatenate(lists) if lists else np.empty(0, dtype=np.int64)
-    return Negatives(frame.values(columns[0]), frame.values(columns[1]), start, item)
+    return Negatives(user, target, start, item)
 
 
 def _with_targets(
@@ -429,11 +442,30 @@ def several(least: int, most: int, mean: float) -> str:
     )
 
 
-def _about_ranks(counts: RankCounts) -> Iterator[Finding]:
+def _by_name(counts: RankCounts | Mapping[str, RankCounts] | None) -> dict[str, RankCounts]:
+    """Counts by model; those of a single one under ""."""
+    if counts is None or isinstance(counts, RankCounts):
+        return {} if counts is None else {"": counts}
+    for name, one in counts.items():
+        if not isinstance(one, RankCounts):
+            raise InputError(f"counts of {name} is {_checks.shown(one)}; it must be RankCounts")
+    return {str(name): one for name, one in counts.items()}
+
+
+def _about_ranks(counts: RankCounts, whose: str) -> Iterator[Finding]:
     """Can the sampled ranks come from uniform draws at all? A law must fit them."""
+    if counts.n_dropped:
+        yield Finding(
+            "warning",
+            "missing-ranks",
+            f"{whose}{dropped(counts.n_dropped)}.",
+            "Find out why: where the model did not find the target, leaving it out flatters it.",
+            counts.n_dropped,
+        )
     if (counts.n_targets > 1).any():
         least, most = int(counts.n_targets.min()), int(counts.n_targets.max())
-        yield Finding("ok", "several-targets", several(least, most, counts.targets_per_user))
+        said = several(least, most, counts.targets_per_user)
+        yield Finding("ok", "several-targets", f"{whose}{said}")
         counts = counts.single()
     smooth = estimators.Smooth()
     with warnings.catch_warnings():
@@ -442,15 +474,15 @@ def _about_ranks(counts: RankCounts) -> Iterator[Finding]:
     found = fit_test(counts, smooth, fit)
     chance = f" (chi-square p = {found.p_value:.0e})."
     if found.fits:
-        yield Finding("ok", "ranks", found.verdict)
+        yield Finding("ok", "ranks", f"{whose}{found.verdict}")
     elif found.verdict.startswith(IMPOSSIBLE):
-        yield Finding("error", "ranks", IMPOSSIBLE[:-1] + chance, CHECK)
+        yield Finding("error", "ranks", whose + IMPOSSIBLE[:-1] + chance, CHECK)
     else:
-        yield Finding("warning", "ranks", UNFOLLOWED[:-1] + chance, OTHER)
+        yield Finding("warning", "ranks", whose + UNFOLLOWED[:-1] + chance, OTHER)
 
 
 def _about_scores(scores: Any) -> Iterator[Finding]:
-    array = np.asarray(scores)
+    array = _checks.as_array(scores, "scores")
     if array.ndim != 2 or array.shape[1] < 2 or array.dtype.kind not in "iuf":
         raise InputError(f"scores has shape {array.shape}; expected (n_rows, sample_size) numbers")
     finite = np.isfinite(array).all(axis=1)
@@ -499,7 +531,7 @@ def _catalogue(
     item_ids: Any, *pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None
 ) -> npt.NDArray[Any] | None:
     if item_ids is not None:
-        return np.unique(np.asarray(item_ids))
+        return np.unique(_checks.ids(item_ids, "item_ids"))
     known: Iterable[npt.NDArray[Any]] = [pair[1] for pair in pairs if pair is not None]
     found = list(known)
     # Without training data the items of a test alone are no catalogue.

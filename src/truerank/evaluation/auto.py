@@ -85,6 +85,7 @@ def choose(
         What to do.
     """
     pilot = Pilot(scorer, task, seed=seed, n_users=n_users)
+    metric = metric.bound(task.n_items, 1.0 / task.n_targets)
     if asked.budget is not None:
         found = _within_pairs(pilot, metric, estimator, asked.budget)
     elif asked.seconds is not None:

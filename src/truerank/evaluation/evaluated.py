@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from truerank import estimators
+from truerank import _arguments, estimators
+from truerank._types import PathLike
 from truerank._version import __version__
 from truerank.designs import Design, Exact
 from truerank.estimators import Estimator
@@ -131,14 +132,44 @@ class Evaluation(Result, Mapping[str, Estimate]):
     def rows(self) -> list[dict[str, Any]]:
         return self.estimates.rows()
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "protocol": dict(self.protocol),
+    def to_dict(self, *, flat: bool = False) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON or for an experiment tracker.
+
+        Parameters
+        ----------
+        flat : bool, default False
+            One level of names, as in :meth:`Estimates.to_dict`, with ``cost`` and ``seconds``.
+
+        Returns
+        -------
+        dict
+            Lists, dicts, texts, numbers, truth values and None; if flat, numbers and truth values
+            by name, what is not known left out.
+
+        Examples
+        --------
+        >>> scorer = tr.scoring.Dense(np.random.default_rng(0).random((50, 400)))
+        >>> test = (np.arange(50), np.arange(50))
+        >>> result = tr.evaluate(scorer, test, "exact", metrics="auc", confidence=None)
+        >>> list(result.to_dict(flat=True))
+        ['auc/value', 'cost', 'pairs_per_user', 'seconds']
+        """
+        told = {
             "cost": self.cost,
             "pairs_per_user": self.pairs_per_user,
             "seconds": self.seconds,
+        }
+        if flat:
+            return self.estimates.to_dict(flat=True) | told
+        return {
+            "protocol": dict(self.protocol),
+            **told,
             **self.estimates.to_dict(),
         }
+
+    def _ipython_key_completions_(self) -> list[str]:
+        """Metrics, for the tab key in a notebook."""
+        return list(self)
 
     def _headline(self) -> str:
         return self.reason
@@ -149,7 +180,7 @@ class Evaluation(Result, Mapping[str, Estimate]):
     def _shown(self) -> Sequence[Mapping[str, str]]:
         return self.estimates._shown()
 
-    def save(self, path: Any) -> None:
+    def save(self, path: PathLike) -> None:
         """Write the counts to Parquet with the protocol card in its metadata.
 
         Parameters
@@ -168,6 +199,7 @@ class Evaluation(Result, Mapping[str, Estimate]):
         ...     tr.RankCounts.load(f"{folder}/counts.parquet").n_users
         50.0
         """
+        _arguments.check(Evaluation.save, locals())
         self.counts.save(path, notes={_PROTOCOL_KEY: json.dumps(dict(self.protocol)).encode()})
 
     def __repr__(self) -> str:

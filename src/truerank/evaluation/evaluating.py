@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from truerank import estimators
+from truerank import _arguments, estimators
 from truerank import metrics as metrics_module
 from truerank import progress as _progress
 from truerank._types import Scope, Ties
@@ -93,6 +93,7 @@ def evaluate(
     >>> result.cost, round(result["auc"].value, 1)
     (50000, 0.5)
     """
+    _arguments.check(evaluate, locals())
     _ties.check(ties)
     _progress.check(progress)
     wanted = metrics_module.parse(metrics)

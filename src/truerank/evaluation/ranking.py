@@ -8,7 +8,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from truerank import _checks, designs
+from truerank import _arguments, _checks, designs
 from truerank._types import Ties
 from truerank.designs import Design
 from truerank.errors import InputError
@@ -81,6 +81,7 @@ def rank(
     0        0        2     2            4        4
     1        1        0     3            4        4
     """
+    _arguments.check(rank, locals())
     check_whole_ranks(ties)
     asked = prepared(scorer, test, design, train=train, seed=seed, keep_target=keep_target)
     ranked = carry_out(scorer, asked.task, asked.design, seed=seed, ties=ties, progress=progress)
@@ -182,6 +183,7 @@ def count(
     >>> tr.count(models, test, tr.designs.Fixed(num_negatives=99))
     PairedCounts(A, B; 100 users; 100 joint outcomes)
     """
+    _arguments.check(count, locals())
     _ties.check(ties)
     if isinstance(scorer, Mapping):
         return _count_together(

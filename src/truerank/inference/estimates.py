@@ -8,15 +8,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from truerank import estimators
+from truerank import _arguments, _checks, estimators
 from truerank import metrics as metrics_module
 from truerank._types import IntervalKind, PlugIn, Scope, SupportName
 from truerank.errors import FitWarning, InputError
 from truerank.estimators import Estimator, Fit, Posterior
 from truerank.estimators.support import RankDistribution, Support
-from truerank.inference import columns
+from truerank.inference import columns, result
 from truerank.inference.fit_test import FitTest, fit_test
-from truerank.inference.intervals.fitting import Fitted, fit_to
+from truerank.inference.intervals.fitting import Fitted, bound, fit_to
 from truerank.inference.intervals.interval import (
     Interval,
     check_confidence,
@@ -24,17 +24,19 @@ from truerank.inference.intervals.interval import (
     check_population_size,
     check_scope,
     intervals,
-    largest,
+    range_of,
 )
 from truerank.inference.planning.resolution import resolution
 from truerank.inference.result import Result, plain
 from truerank.inference.verdicts import ERROR, Settled, not_resolved, settled
 from truerank.metrics import Metric, MetricLike
+from truerank.outcomes._columns import dropped
 from truerank.outcomes.counts import RankCounts
 from truerank.progress import Progress
 
 DEFAULT_METRICS = ("recall@10", "ndcg@10", "ap", "auc")
 DEFAULT_ESTIMATOR = "smooth"
+FLAT = ("value", "low", "high", "resolvable")  # what trackers are told of a metric
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,10 @@ class Estimate:
     naive: float
     out_of_range: bool = False
     _intervals: _Intervals | None = field(default=None, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        interval = "" if self.low is None else f" {columns.interval(self, 5)}{columns.marks(self)}"
+        return f"Estimate({self.metric} = {self.value:.5f}{interval}, naive {self.naive:.5f})"
 
     @property
     def low(self) -> float | None:
@@ -231,9 +237,9 @@ class _Intervals:
     def found(self) -> dict[str, Interval]:
         fitted, counts = self.fitted, self.fitted.counts
         per_user = counts.total_weight / counts.n_users
-        best = [largest(metric, counts) for metric in fitted.metrics]
+        ranges = [range_of(metric, counts) for metric in fitted.metrics]
         ends = intervals(
-            fitted.fit, fitted.law, fitted.metrics, counts.n_users, best=best, **self.asked
+            fitted.fit, fitted.law, fitted.metrics, counts.n_users, ranges=ranges, **self.asked
         )
         return {
             metric.key: interval.scaled(per_user)
@@ -295,7 +301,9 @@ class Estimates(Result, Mapping[str, Estimate]):
     def __getitem__(self, metric: MetricLike) -> Estimate:
         key = metrics_module.key(metric)
         if key not in self.results:
-            raise KeyError(f"{metric!r} was not estimated; there are: {', '.join(self.results)}")
+            raise KeyError(
+                f"{_checks.shown(metric)} was not estimated; there are: {', '.join(self.results)}"
+            )
         return self.results[key]
 
     def __iter__(self) -> Iterator[str]:
@@ -449,6 +457,7 @@ class Estimates(Result, Mapping[str, Estimate]):
         >>> print(tr.estimate(counts, "recall@1").verdict())  # doctest: +ELLIPSIS
         recall@1 is not resolved: 9 negatives out of 5,000 items are too few to settle it, ...
         """
+        _arguments.check(Estimates.verdict, locals())
         results = list(self.results.values()) if metric is None else [self[metric]]
         return None if self._later is None else self._later.verdict(results, error)
 
@@ -485,6 +494,7 @@ class Estimates(Result, Mapping[str, Estimate]):
         >>> tr.estimate(counts).resolution(error=0.01)
         1
         """
+        _arguments.check(Estimates.resolution, locals())
         return resolution(self.counts, self.estimator, metric, error, seed=seed, progress=progress)
 
     def with_intervals_of(self, metrics: MetricLike | Iterable[MetricLike]) -> Estimates:
@@ -507,9 +517,7 @@ class Estimates(Result, Mapping[str, Estimate]):
         >>> some["recall@5"].low is None, some["auc"].low is None
         (True, False)
         """
-        if isinstance(metrics, (str, Metric)):
-            metrics = [metrics]
-        keys = {self[metric].metric for metric in metrics}
+        keys = {self[metric].metric for metric in _checks.listed(metrics)}
         later = self._later
         if later is not None:
             fitted = later.fitted
@@ -549,7 +557,30 @@ class Estimates(Result, Mapping[str, Estimate]):
         name = estimators.describe(self.estimator)
         return [columns.row(one.metric, name, one) for one in self.results.values()]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, flat: bool = False) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON or for an experiment tracker.
+
+        Parameters
+        ----------
+        flat : bool, default False
+            One level of names, ``ndcg@10/value``, ``/low``, ``/high`` and ``/resolvable``.
+
+        Returns
+        -------
+        dict
+            Lists, dicts, texts, numbers, truth values and None; if flat, numbers and truth values
+            by name, what is not known left out.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+        >>> list(tr.estimate(counts, "recall@5", confidence=None).to_dict(flat=True))
+        ['recall@5/value']
+        >>> list(tr.estimate(counts, "recall@5").to_dict(flat=True))
+        ['recall@5/value', 'recall@5/low', 'recall@5/high', 'recall@5/resolvable']
+        """
+        if flat:
+            return result.flat(self.rows(), FLAT)
         content = {
             "estimator": estimators.describe(self.estimator),
             "confidence": self.options.get("confidence"),
@@ -557,6 +588,7 @@ class Estimates(Result, Mapping[str, Estimate]):
             "interval": self.options.get("interval"),
             "converged": self.converged,
             "fit_test": self.fit_test,
+            **({"n_dropped": self.counts.n_dropped} if self.counts.n_dropped else {}),
             "results": self.rows(),
         }
         return {name: plain(value) for name, value in content.items()}
@@ -572,6 +604,10 @@ class Estimates(Result, Mapping[str, Estimate]):
             for one in self.results.values()
         ]
 
+    def _ipython_key_completions_(self) -> list[str]:
+        """Metrics, for the tab key in a notebook."""
+        return list(self)
+
     def _headline(self) -> str:
         return f"Estimates by {estimators.describe(self.estimator)} from {self.counts!r}"
 
@@ -579,6 +615,8 @@ class Estimates(Result, Mapping[str, Estimate]):
         verdict = self.verdict()
         test = self.fit_test
         told = [] if test is None or test.fits else [test.verdict]
+        if self.counts.n_dropped:
+            told.append(f"{dropped(self.counts.n_dropped)}.")
         return told if verdict is None else [*told, verdict]
 
     def __repr__(self) -> str:
@@ -670,6 +708,7 @@ def estimate(
     >>> est["recall@100"].resolvable
     True
     """
+    _arguments.check(estimate, locals())
     if not isinstance(counts, RankCounts):
         raise InputError(
             f"counts is of type {type(counts).__name__}; make it with RankCounts.from_ranks"
@@ -687,7 +726,7 @@ def estimate(
     }
     asked = _interval_options(counts, confidence, scope, population_size, interval)
     chosen = estimators.get(estimator)
-    wanted = metrics_module.parse(metrics)
+    wanted = bound(metrics_module.parse(metrics), counts)
     estimators.check(wanted, chosen, counts, plug_in)
     fitted = Fitted.of(
         counts, chosen, wanted, support=support, plug_in=plug_in, seed=seed, progress=progress
@@ -734,8 +773,8 @@ def _result(
     # Users may have several targets: metrics are per user.
     per_user = counts.total_weight / counts.n_users
     value, plain = fit.values[metric.key], naive.values[metric.key]
-    best = largest(metric, counts)
-    stray = metric.function is None and not -1e-9 <= value <= best * (1 + 1e-9)
+    reach = range_of(metric, counts)
+    stray = reach.known and abs(value - reach.clipped(value)) > 1e-9 * max(map(abs, reach))
     if clip and stray:
-        value = min(max(value, 0.0), best)
+        value = reach.clipped(value)
     return Estimate(metric.key, value * per_user, plain * per_user, stray, intervals)

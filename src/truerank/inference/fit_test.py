@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from truerank import _blas
 from truerank._types import FloatArray, IntArray
 from truerank.errors import ConvergenceWarning
 from truerank.estimators import MLE, Fit, Smooth
@@ -95,6 +96,7 @@ class FitTest:
     verdict: str
 
 
+@_blas.one_thread()
 def fit_test(counts: RankCounts, estimator: _Estimator, fit: Fit) -> FitTest:
     """Test whether the sampled ranks agree with a fit.
 
@@ -260,6 +262,11 @@ def _of_design(
         reached = reached[np.array(stages)[reached] <= sharp]
     if not reached.size:
         return
+    if scheme.seen is not None:
+        # What was not seen is the one outcome more.
+        if scheme.seen == 0 or not (rank <= scheme.seen).any():
+            return
+        rank = np.where(rank <= scheme.seen, rank, 0)
     top = [int(rank[stage == j].max()) for j in reached]
     at = [_rank_nodes(most, stages[j]) for most, j in zip(top, reached, strict=True)]
     chance = np.zeros(sum(ranks.size for ranks in at))
@@ -280,7 +287,8 @@ def _of_design(
     every = zip(reached, top, at, chances, strict=True)
     observed, expected = [], []
     for j, most, ranks, each in every:
-        observed.append(np.bincount(rank[stage == j] - 1, weight[stage == j], minlength=most))
+        here = (stage == j) & (rank > 0)
+        observed.append(np.bincount(rank[here] - 1, weight[here], minlength=most))
         expected.append(np.interp(np.arange(1, most + 1), ranks, each))
     if reached[0] == 0 and top[0] == stages[0]:
         # Last of all, as failures are, is left out: one law cannot put targets there in pools that

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import html
+import importlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
+
+from truerank.errors import MissingExtraError
 
 
 class Result(ABC):
@@ -71,9 +74,41 @@ class Result(ABC):
         >>> tr.estimate(counts, ["recall@5", "auc"]).to_pandas()["metric"].tolist()
         ['recall@5', 'auc']
         """
-        import pandas as pd
+        return imported("pandas", "to_pandas").DataFrame(self.rows())
 
-        return pd.DataFrame(self.rows())
+    def to_polars(self) -> Any:
+        """The table as a data frame of polars.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per dict of `rows`.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+        >>> tr.estimate(counts, ["recall@5", "auc"]).to_polars()["metric"].to_list()
+        ['recall@5', 'auc']
+        """
+        return imported("polars", "to_polars").from_arrow(self.to_arrow())
+
+    def to_arrow(self) -> Any:
+        """The table as one of pyarrow.
+
+        Returns
+        -------
+        pyarrow.Table
+            One row per dict of `rows`.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
+        >>> tr.estimate(counts, ["recall@5", "auc"]).to_arrow().num_rows
+        2
+        """
+        import pyarrow as pa
+
+        return pa.Table.from_pylist(self.rows())
 
     def to_markdown(self) -> str:
         """The table in Markdown, as people read it.
@@ -112,6 +147,35 @@ class Result(ABC):
         return "".join([*parts, *map(_paragraph, self._remarks())])
 
 
+def imported(library: str, method: str) -> Any:
+    """A library of tables that is not among our requirements.
+
+    Parameters
+    ----------
+    library : str
+        Its name.
+    method : str
+        What needs it, for the message.
+
+    Returns
+    -------
+    module
+        The library.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is not installed.
+    """
+    try:
+        return importlib.import_module(library)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{method} needs {library}: pip install {library}; to_arrow, to_dict and to_markdown "
+            "need nothing more"
+        ) from error
+
+
 def plain(value: Any) -> Any:
     """What a result holds, ready for JSON.
 
@@ -132,6 +196,25 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(one) for one in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def flat(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, Any]:
+    """Rows of metrics as one level of names and numbers, as experiment trackers take them.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        Each with a ``metric``.
+    names : sequence of str
+        The columns to tell.
+
+    Returns
+    -------
+    dict of str to float or bool
+        ``ndcg@10/value`` and so on; what is not known or not finite is left out.
+    """
+    found = {f"{row['metric']}/{name}": plain(row[name]) for row in rows for name in names}
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def _paragraph(text: str) -> str:

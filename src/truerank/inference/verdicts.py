@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from truerank import _blas
 from truerank.designs.auto import check_error
 from truerank.inference.intervals.fitting import Fitted
 from truerank.inference.intervals.misfit import stray
@@ -87,9 +88,10 @@ def settled(fitted: Fitted, metrics: Iterable[Metric], *, error: float = ERROR) 
     cuts = np.unique(np.geomspace(1, largest, max(steps, 2)).round().astype(np.int64)).tolist()
     tried = [replace(metric, k=cut) for metric in by_name.values() for cut in cuts]
     posterior = fitted.posterior
-    value = np.abs(posterior.mean(tried))
-    spread = np.maximum(np.diag(posterior.covariance(tried)), 0.0)
-    lumps, misfit = stray(fitted.counts.pooled(), fitted.reference, tried, spread)
+    with _blas.one_thread():
+        value = np.abs(posterior.mean(tried))
+        spread = posterior.variance(tried)
+        lumps, misfit = stray(fitted.counts.pooled(), fitted.reference, tried, spread)
     known = (np.sqrt(spread + lumps**2 + misfit**2 / 2.0) <= error * value).reshape(
         len(by_name), len(cuts)
     )

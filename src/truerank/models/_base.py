@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank._types import IntArray
 from truerank.errors import InputError
 from truerank.progress import Progress
@@ -112,7 +112,7 @@ class Model(ABC, Generic[Fitted]):
         >>> scorer.score_all(np.array([0])).tolist()
         [[3.0, 1.0, 1.0, 0.0]]
         """
-        _checks.integer(seed, "seed", low=0, high=2**63 - 1)
+        _arguments.check(Model.fit, locals())
         data = read(train, user_ids=user_ids, item_ids=item_ids, n_users=n_users, n_items=n_items)
         return self._fit(data, seed=seed, progress=progress)
 

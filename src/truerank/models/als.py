@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scipy import sparse
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank.errors import MissingExtraError
 from truerank.models._base import Model, TrainMatrix
 from truerank.progress import Progress, reporting
@@ -48,10 +48,11 @@ class ALS(Model[Factors]):
     iterations: int = 15
 
     def __post_init__(self) -> None:
+        _arguments.check_fields(self)
         _checks.integer(self.dimensions, "dimensions", low=1)
         _checks.integer(self.iterations, "iterations", low=1)
-        _checks.real(self.regularisation, "regularisation", low=0.0)
-        _checks.real(self.observed_weight, "observed_weight", low=0.0, open_low=True)
+        _checks.real(self.regularisation, "regularisation", low=0.0, high=1e15)
+        _checks.real(self.observed_weight, "observed_weight", low=0.0, high=1e15, open_low=True)
 
     def _fit(self, data: TrainMatrix, *, seed: int, progress: Progress) -> Factors:
         try:

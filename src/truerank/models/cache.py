@@ -6,20 +6,20 @@ import dataclasses
 import hashlib
 import inspect
 import os
-import pickle
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from truerank import _checks
-from truerank.errors import InputError
+from truerank import _arguments
+from truerank.errors import InputError, TruerankWarning
+from truerank.models import _kept
 from truerank.models._base import Fitted, Model, TrainMatrix, read
-from truerank.outcomes import tables
 from truerank.progress import Progress
 
-_FORMAT = "truerank-model-1"
+_FORMAT = "truerank-model-2"
 
 
 def fit_cached(
@@ -46,8 +46,9 @@ def fit_cached(
     train : table, pair or sparse matrix
         The interactions, as in :meth:`Model.fit`.
     folder : str or path
-        Where fitted models are kept, one file each; made if it does not exist. The files are
-        pickles: read none that you do not trust.
+        Where fitted models are kept, one file each; made if it does not exist. Files hold arrays
+        and JSON: reading one runs no code. A damaged file is named in a warning, and the model
+        fitted again.
     user_ids : array-like, optional
         Users to know beside those in ``train``.
     item_ids : array-like, optional
@@ -74,20 +75,31 @@ def fit_cached(
     >>> again.score_all(np.array([0])).tolist()
     [[2.0, 1.0]]
     """
+    _arguments.check(fit_cached, locals())
     if not isinstance(model, Model):
         raise InputError(f"model is a {type(model).__name__}; it must be a model of truerank")
-    _checks.integer(seed, "seed", low=0, high=2**63 - 1)
     data = read(train, user_ids=user_ids, item_ids=item_ids, n_users=n_users, n_items=n_items)
     place = Path(folder)
-    path = place / f"{type(model).__name__}-{content_hash(model, data, seed)}.pickle"
-    kept = _load(path)
+    path = kept_path(place, model, data, seed)
+    kept = _load(path, model)
     if kept is not None:
         return kept  # type: ignore[no-any-return]
     fitted = model._fit(data, seed=seed, progress=progress)
-    place.mkdir(parents=True, exist_ok=True)
-    with tables.replacing(path) as temporary, temporary.open("wb") as file:
-        pickle.dump((_FORMAT, fitted), file, protocol=5)
+    try:
+        _kept.save(path, fitted)
+    except _kept.CannotKeepError as error:
+        warnings.warn(
+            f"{type(model).__name__} is not kept in {place}: it holds {error}, and only numbers, "
+            "strings and arrays can be kept",
+            TruerankWarning,
+            stacklevel=2,
+        )
     return fitted
+
+
+def kept_path(folder: Path, model: Model[Any], data: TrainMatrix, seed: int) -> Path:
+    """The file in a folder that keeps a model fitted to some data with some seed."""
+    return folder / f"{type(model).__name__}-{content_hash(model, data, seed)}.npz"
 
 
 def content_hash(model: Model[Any], data: TrainMatrix, seed: int) -> str:
@@ -125,13 +137,12 @@ def _array_hash(array: Any) -> bytes:
     return hashlib.sha256(array.dtype.kind.encode() + raw).digest()
 
 
-def _load(path: Path) -> Any:
+def _load(path: Path, model: Model[Any]) -> Any:
     """The fitted model in a file; None if there is none, or it cannot be read any more."""
     try:
-        with path.open("rb") as file:
-            format, fitted = pickle.load(file)
+        return _kept.load(path, model)
     except FileNotFoundError:
         return None
-    except Exception:  # cut off, or from another version: pickles fail in many ways
+    except Exception as error:  # cut off, or of another version: archives fail in many ways
+        _kept.told_damaged(path, error, "the model is fitted again")
         return None
-    return fitted if format == _FORMAT else None

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import lapack
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank.errors import InputError
 from truerank.models._base import Model, TrainMatrix
 from truerank.progress import Progress, reporting
@@ -49,9 +49,8 @@ class EASE(Model[ItemWeights]):
     precision: Literal["float32", "float64"] = "float32"
 
     def __post_init__(self) -> None:
-        _checks.real(self.regularisation, "regularisation", low=0.0, open_low=True)
-        if self.precision not in ("float32", "float64"):
-            raise _checks.unknown("precision", self.precision, ("float32", "float64"))
+        _arguments.check_fields(self)
+        _checks.real(self.regularisation, "regularisation", low=0.0, high=1e15, open_low=True)
 
     def _fit(self, data: TrainMatrix, *, seed: int, progress: Progress) -> ItemWeights:
         n, kind = data.n_items, np.dtype(self.precision)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank._types import FloatArray
 from truerank.errors import ConvergenceWarning
 from truerank.models._base import Model, TrainMatrix
@@ -106,10 +106,11 @@ class IALS(Model[FittedFactors]):
     tolerance: float | None = 1e-5
 
     def __post_init__(self) -> None:
+        _arguments.check_fields(self)
         _checks.integer(self.dimensions, "dimensions", low=1)
         _checks.integer(self.iterations, "iterations", low=1)
-        _checks.real(self.regularisation, "regularisation", low=0.0, open_low=True)
-        _checks.real(self.unobserved_weight, "unobserved_weight", low=0.0)
+        _checks.real(self.regularisation, "regularisation", low=0.0, high=1e15, open_low=True)
+        _checks.real(self.unobserved_weight, "unobserved_weight", low=0.0, high=1e15)
         if self.tolerance is not None:
             _checks.real(self.tolerance, "tolerance", low=0.0)
 

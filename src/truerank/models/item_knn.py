@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank._types import FloatArray
 from truerank.models._base import Model, TrainMatrix
 from truerank.progress import Progress, reporting
@@ -58,6 +58,7 @@ class ItemKNN(Model[ItemWeights]):
     scale_rows: bool = False
 
     def __post_init__(self) -> None:
+        _arguments.check_fields(self)
         for name in ("neighbours", "column_neighbours"):
             if getattr(self, name) is not None:
                 _checks.integer(getattr(self, name), name, low=1)

@@ -6,7 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from truerank import _arguments, _checks
 from truerank._types import FloatArray, IntArray
+from truerank.errors import InputError
 from truerank.outcomes._columns import KEY, TARGETS, Columns, replicates
 from truerank.outcomes.schemes import Scheme
 
@@ -35,7 +37,12 @@ class Algebra(Columns):
         >>> counts.select(counts.sampled_rank > 1)
         RankCounts(1 user; pools of 3,706 items; sample sizes 100; with replacement; 1 outcome)
         """
-        which = np.asarray(which)
+        which = _checks.as_array(which, "which")
+        if which.dtype != np.bool_ or which.shape != self.weight.shape:
+            raise InputError(
+                f"which is {_checks.shown(which)}; it must be True or False for each of the "
+                f"{self.n_outcomes} outcomes"
+            )
         if not which.any():
             return None
         share = float(self.weight[which].sum()) / self.total_weight
@@ -103,6 +110,11 @@ class Algebra(Columns):
         >>> counts.reweighted(np.array([10.0, 0.0]))
         RankCounts(10 users; pools of 3,706 items; sample sizes 100; with replacement; 1 outcome)
         """
+        _arguments.check(Algebra.reweighted, locals())
+        if weight.shape != self.weight.shape:
+            raise InputError(
+                f"weight has shape {weight.shape}; there are {self.n_outcomes} outcomes"
+            )
         return self._changed(weight=weight, n_users=None, squared_weight=float(weight.sum()))
 
     def as_users(self, n_users: float) -> Self:
@@ -124,6 +136,7 @@ class Algebra(Columns):
         >>> counts.as_users(300).weight.tolist()
         [200.0, 100.0]
         """
+        _arguments.check(Algebra.as_users, locals())
         factor = n_users / self.total_weight
         return self.reweighted(factor * self.weight)
 
@@ -190,8 +203,9 @@ class Algebra(Columns):
         >>> distinct.n_outcomes, row.tolist()
         (1, [0, 0])
         """
+        _arguments.check(Algebra.single_rows, locals())
         key = [getattr(self, name)[rows] for name in KEY[:-1]]
-        if near > 0.0:
+        if _checks.real(near, "near", low=0.0, high=1.0) > 1e-9:
             step = np.rint(np.exp(near * np.rint(np.log(key[1]) / near))).astype(np.int64)
             key[1] = np.where((key[2] * 2 <= key[1]) & (key[2] * 2 <= step), step, key[1])
         order = np.lexsort(key[::-1])
@@ -223,6 +237,7 @@ class Algebra(Columns):
         >>> counts.of_replicate(2).replicate.tolist()
         [2, 2]
         """
+        _arguments.check(Algebra.of_replicate, locals())
         groups = replicates(np.full(self.n_outcomes, group), self.n_outcomes)
         return self._changed(replicate=groups)
 
@@ -243,6 +258,7 @@ class Algebra(Columns):
             },
             n_users=self.n_users + other.n_users,
             squared_weight=self.squared_weight + other.squared_weight,
+            n_dropped=self.n_dropped + other.n_dropped,
         )
 
     def __radd__(self, other: Any) -> Self:

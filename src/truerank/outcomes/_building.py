@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank._types import RankAmong, Repeats
 from truerank.outcomes import _ranks
 from truerank.outcomes._algebra import Algebra
@@ -39,6 +39,7 @@ class Building(Algebra):
         place: Any = None,
         n_targets: Any = None,
         offset: Any = None,
+        zero_based: bool = False,
     ) -> Self:
         """Count sampled ranks.
 
@@ -89,6 +90,8 @@ class Building(Algebra):
         offset : array-like of int, shape (n_rows,), optional
             Candidates known to score above the target that are neither targets nor in the pool
             that negatives are drawn from, such as training items kept in the ranking.
+        zero_based : bool, default False
+            True if ``ranks`` start from 0: 1 is added to each. ``place`` starts from 1 always.
 
         Returns
         -------
@@ -140,6 +143,7 @@ class Building(Algebra):
         >>> counts.n_users, counts.place.tolist(), counts.n_targets.tolist()
         (1.0, [1, 2], [2, 2])
         """
+        _arguments.check(Building.from_ranks, locals())
         units = _ranks.units(
             ranks,
             n_items=n_items,
@@ -158,6 +162,7 @@ class Building(Algebra):
             place=place,
             n_targets=n_targets,
             offset=offset,
+            zero_based=zero_based,
         )
         return cls._build(
             [units.scheme],
@@ -183,6 +188,7 @@ class Building(Algebra):
         weights: Any = None,
         rank_among: RankAmong | None = None,
         repeats: Repeats | None = None,
+        zero_based: bool = False,
     ) -> Self:
         """Count global ranks: those among all candidates, as a full evaluation gives them.
 
@@ -202,6 +208,8 @@ class Building(Algebra):
             For several targets, as in :meth:`from_ranks`.
         repeats : {"targets", "draws"}, optional
             What several rows of a user are if there are no ``item_ids``.
+        zero_based : bool, default False
+            True if ``ranks`` start from 0: 1 is added to each.
 
         Returns
         -------
@@ -214,6 +222,7 @@ class Building(Algebra):
         >>> round(tr.estimate(counts, "recall@10")["recall@10"].value, 3)
         0.667
         """
+        _arguments.check(Building.from_exact_ranks, locals())
         return cls.from_ranks(
             ranks,
             sample_size=n_items,
@@ -224,6 +233,7 @@ class Building(Algebra):
             weights=weights,
             rank_among=rank_among,
             repeats=repeats,
+            zero_based=zero_based,
         )
 
     @classmethod
@@ -295,6 +305,7 @@ class Building(Algebra):
         ... )
         RankCounts(42 users; pools of 3,706 items; sample sizes 50; without replacement; 2 outcomes)
         """
+        _arguments.check(Building.from_outcomes, locals())
         rank = _checks.whole_numbers(sampled_rank, "sampled_rank")
         pool = _ranks.pool_sizes(n_items, rank.size)
         size = _ranks.sample_sizes(sample_size, None, rank.size)
@@ -312,4 +323,5 @@ class Building(Algebra):
             ),
             n_users=n_users,
             squared_weight=squared_weight,
+            n_dropped=0,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,6 +39,7 @@ class Columns:
     weight: FloatArray
     n_users: float
     squared_weight: float
+    n_dropped: int = 0
 
     @classmethod
     def _build(
@@ -56,6 +58,7 @@ class Columns:
         block: IntArray | None = None,
         n_users: float | None = None,
         squared_weight: float | None = None,
+        n_dropped: int = 0,
     ) -> Self:
         """Sort, add up equal outcomes, drop empty ones."""
         named = list(schemes)
@@ -89,7 +92,7 @@ class Columns:
         }
         return cls(
             names, code, pool, size, rank, group,
-            weight=total, n_users=n_users, squared_weight=squared, **targets,
+            weight=total, n_users=n_users, squared_weight=squared, n_dropped=n_dropped, **targets,
         )  # fmt: skip
 
     # -- looking ----------------------------------------------------------------------------
@@ -184,13 +187,43 @@ class Columns:
         [True, True]
         """
         without = np.array([not scheme.replacement for scheme in self.schemes])
-        return np.asarray(without[self.scheme] & (self.sample_size == self.n_items))
+        whole = without[self.scheme] & (self.sample_size == self.n_items)
+        return np.asarray(whole & ~self.is_censored)
+
+    @property
+    def is_censored(self) -> npt.NDArray[np.bool_]:
+        """Which outcomes stand for all ranks beyond those that were seen, (n_outcomes,).
+
+        Examples
+        --------
+        >>> tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706).is_censored
+        array([False, False])
+        """
+        last = [-1 if scheme.seen is None else scheme.seen for scheme in self.schemes]
+        beyond = np.array(last)[self.scheme] + 1
+        return np.asarray((self.sampled_rank == beyond) & (beyond < self.sample_size))
+
+    @property
+    def censored(self) -> bool:
+        """Whether any list may have ended before its target.
+
+        Examples
+        --------
+        >>> tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706).censored
+        False
+        """
+        return any(scheme.seen is not None for scheme in self.schemes)
 
     def __repr__(self) -> str:
-        schemes = ", ".join(
-            f"{scheme.name} replacement" if not scheme.adaptive else f"adaptive {scheme.name}"
+        kinds = dict.fromkeys(
+            f"adaptive {scheme.name}"
+            if scheme.adaptive
+            else f"{'with' if scheme.replacement else 'without'} replacement"
             for scheme in self.schemes
         )
+        schemes = ", ".join(kinds)
+        beyond = float(self.weight[self.is_censored].sum()) / self.total_weight
+        schemes += f"; {beyond:.0%} beyond the end of their lists" if self.censored else ""
         exact = float(self.weight[self.is_exact].sum()) / self.total_weight
         return (
             f"RankCounts({_several(self.n_users, 'user')}{self._targets()}; "
@@ -199,6 +232,7 @@ class Columns:
             f"{_several(float(self.n_outcomes), 'outcome')}"
             + (f"; {exact:.0%} exact" if exact else "")
             + ("; negatives shared within replicate groups" if self.replicate.any() else "")
+            + (f"; {dropped(self.n_dropped)}" if self.n_dropped else "")
             + ")"
         )
 
@@ -227,7 +261,7 @@ class Columns:
 
     def _changed(self, **changes: Any) -> Self:
         """A copy with some columns changed, built again: sorted, equal outcomes added up."""
-        names = (*KEY, *TARGETS, "schemes", "weight", "n_users", "squared_weight")
+        names = (*KEY, *TARGETS, "schemes", "weight", "n_users", "squared_weight", "n_dropped")
         return self._build(**({name: getattr(self, name) for name in names} | changes))
 
 
@@ -270,6 +304,12 @@ def replicates(replicate: Any, n_rows: int) -> IntArray:
     return groups
 
 
+def dropped(n_rows: int) -> str:
+    """What is said of rows without a rank."""
+    left = "row without a rank was" if n_rows == 1 else "rows without a rank were"
+    return f"{n_rows:,} {left} left out"
+
+
 def _several(value: float, what: str) -> str:
     """ "1 user", "2 users", "2.5 users"."""
     number = f"{int(value):,}" if value.is_integer() else f"{value:,.6g}"
@@ -283,6 +323,12 @@ def _spread(values: IntArray) -> str:
 
 def add_up(key: Sequence[IntArray], weight: FloatArray) -> tuple[list[IntArray], FloatArray]:
     """The distinct rows of the columns ``key``, sorted, and the sums of their weights above 0."""
+    if weight.size:
+        lows = [int(column.min()) for column in key]
+        spans = [int(column.max()) - low + 1 for column, low in zip(key, lows, strict=True)]
+        # Sums of whole numbers are the same in any order: few possible rows need no sorting.
+        if math.prod(spans) <= 2 * weight.size and (weight == np.rint(weight)).all():
+            return _counted(key, lows, spans, weight)
     order = np.lexsort(key[::-1])
     key = [column[order] for column in key]
     new = np.ones(order.size, dtype=bool)
@@ -293,3 +339,22 @@ def add_up(key: Sequence[IntArray], weight: FloatArray) -> tuple[list[IntArray],
     if not starts.size:
         raise InputError("all weights are 0; there is nothing to count")
     return [column[starts] for column in key], total
+
+
+def _counted(
+    key: Sequence[IntArray], lows: Sequence[int], spans: Sequence[int], weight: FloatArray
+) -> tuple[list[IntArray], FloatArray]:
+    """As `add_up`: each row is a number in a mixed radix, and these are counted."""
+    number: IntArray = np.zeros(weight.size, dtype=np.int64)
+    for column, low, span in zip(key, lows, spans, strict=True):
+        if span > 1:
+            number = number * span + (column - low)
+    total: FloatArray = np.bincount(number, weight).astype(np.float64)
+    kept = np.flatnonzero(total > 0)
+    if not kept.size:
+        raise InputError("all weights are 0; there is nothing to count")
+    found, left = [], kept
+    for low, span in zip(reversed(lows), reversed(spans), strict=True):
+        left, digit = np.divmod(left, span)
+        found.append(digit + low)
+    return found[::-1], total[kept]

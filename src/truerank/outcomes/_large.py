@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from truerank import rng
+from truerank import _files, rng
 from truerank.errors import InputError
 from truerank.outcomes import tables
 
@@ -27,7 +26,8 @@ class Large:
 
         self.name = str(path)
         with self._readable():
-            self._dataset = ds.dataset(path, format="parquet")
+            source = _files_in(path) if path.is_dir() else path
+            self._dataset = ds.dataset(source, format="parquet")
             self.empty = tables.read(self._dataset.schema.empty_table(), name=self.name)
             self.n_rows = int(self._dataset.count_rows())
 
@@ -39,8 +39,8 @@ class Large:
         if user is None or self.n_rows <= ROWS:
             yield from map(self._table, self._batches(columns))
         else:
-            with tempfile.TemporaryDirectory(prefix="truerank-") as folder:
-                for path in self._spilled(Path(folder), columns, user):
+            with _files.spill() as folder:
+                for path in self._spilled(folder, columns, user):
                     yield self._table(_read_back(path))
 
     def values(self, column: str) -> set[str]:
@@ -116,7 +116,7 @@ def find(source: Any) -> Large | None:
         return None
     path = Path(source)
     if os.path.isdir(path):  # False also for names that no file can have
-        return Large(path) if any(path.rglob(f"*{tables.PARQUET[0]}")) else None
+        return Large(path) if _files_in(path) else None
     if path.suffix.lower() not in tables.PARQUET:
         return None
     try:
@@ -124,6 +124,23 @@ def find(source: Any) -> Large | None:
     except (OSError, ValueError, pa.ArrowException):
         return None  # whoever reads it says why
     return Large(path) if n_rows > ROWS else None
+
+
+def _files_in(folder: Path) -> list[str]:
+    """The Parquet files of a folder and those below, each once, whatever links lead back to it."""
+    found: dict[str, str] = {}
+    seen: set[str] = set()
+    for place, folders, names in os.walk(folder, followlinks=True):
+        folders[:] = sorted(name for name in folders if name[0] not in "._")
+        if os.path.realpath(place) in seen:
+            folders.clear()
+            continue
+        seen.add(os.path.realpath(place))
+        for name in sorted(names):
+            path = os.path.join(place, name)
+            if name[0] not in "._" and name.lower().endswith(tables.PARQUET):
+                found.setdefault(os.path.realpath(path), path)
+    return list(found.values())
 
 
 def _buckets(column: Any, n_buckets: int, name: str) -> tuple[Any, list[int]]:

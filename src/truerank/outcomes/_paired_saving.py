@@ -9,15 +9,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from truerank import _checks
-from truerank._types import FloatArray, IntArray
+from truerank import _arguments, _checks
+from truerank._types import FloatArray, IntArray, PathLike
 from truerank.errors import InputError
-from truerank.outcomes import _ranks, tables
+from truerank.outcomes import _ranks, _sealed, tables
 from truerank.outcomes.schemes import Scheme
 
 FORMAT_VERSION = 1
-_FORMAT_KEY = b"truerank.paired_counts"
+_FORMAT_KEY = tables.SAVED_KEYS[1]
 _OF_MODELS = ("scheme", "sample_size", "sampled_rank", "tied")
+_N_FACTS = 5  # of files of earlier versions, without a checksum
 _PLACES = ("above", "tied", "below")
 
 
@@ -37,6 +38,7 @@ class PairedSaving:
     weight: FloatArray
     n_users: float
     squared_weight: float
+    n_dropped: tuple[int, ...]
 
     def to_arrow(self) -> Any:
         """The joint outcomes as a pyarrow Table, one row per joint outcome.
@@ -75,13 +77,15 @@ class PairedSaving:
             "pairs": self.pairs,
             "n_users": self.n_users,
             "squared_weight": self.squared_weight,
+            **({"n_dropped": self.n_dropped} if self.n_dropped else {}),
         }
         return pa.table(columns, metadata={_FORMAT_KEY: json.dumps(facts).encode()})
 
-    def save(self, path: Any) -> None:
+    def save(self, path: PathLike) -> None:
         """Write the counts to a Parquet file, which :meth:`load` reads.
 
-        The file appears whole or not at all: it is written under a temporary name and renamed.
+        The file appears whole or not at all: it is written under a temporary name and renamed. A
+        checksum tells :meth:`load` whether it was damaged since.
 
         Parameters
         ----------
@@ -102,15 +106,19 @@ class PairedSaving:
         >>> tr.PairedCounts.load("paired.parquet") == paired
         True
         """
+        _arguments.check(PairedSaving.save, locals())
         import pyarrow.parquet as pq
 
         if Path(path).suffix.lower() not in tables.PARQUET:
             raise InputError(f"cannot write {path}: its name must end in {tables.PARQUET[0]}")
         with tables.replacing(path) as temporary:
-            pq.write_table(self.to_arrow(), temporary)
+            table = self.to_arrow()
+            facts = json.loads(table.schema.metadata[_FORMAT_KEY])
+            sealed = {_FORMAT_KEY: json.dumps({**facts, _sealed.MARK: True}).encode()}
+            pq.write_table(_sealed.seal(table.replace_schema_metadata(sealed)), temporary)
 
     @classmethod
-    def load(cls, path: Any) -> Self:
+    def load(cls, path: PathLike) -> Self:
         """Read the counts that :meth:`save` wrote.
 
         Parameters
@@ -138,6 +146,7 @@ class PairedSaving:
         >>> tr.PairedCounts.load("paired.parquet").models
         ('A', 'B')
         """
+        _arguments.check(PairedSaving.load, locals())
         path = Path(path)
         source = tables.read(path)
         found = tables.parquet_metadata(path).get(_FORMAT_KEY)
@@ -153,11 +162,13 @@ class PairedSaving:
                     f"{path} is PairedCounts format {str(version)[:20]!r}; this truerank reads up "
                     f"to {FORMAT_VERSION}: upgrade truerank"
                 )
-            return cls._of_columns(source, facts)
+            paired = cls._of_columns(source, facts)
         except (ValueError, TypeError, KeyError) as error:
             if isinstance(error, InputError) and str(path) in str(error):
                 raise
             raise InputError(f"{path} is damaged: {error}") from None
+        _sealed.check(source.native, path, needed=len(facts) != _N_FACTS)
+        return paired
 
     @classmethod
     def _of_columns(cls, source: tables.Table, facts: dict[str, Any]) -> Self:
@@ -198,6 +209,7 @@ class PairedSaving:
             tied=tied,
             pairs=pairs,
             joint=joint.reshape(pool.size, len(pairs), 3, 3),
+            n_dropped=tuple(map(int, facts.get("n_dropped", ()))),
         )
 
 

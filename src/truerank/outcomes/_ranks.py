@@ -13,19 +13,23 @@ from truerank import _checks
 from truerank._types import FloatArray, IntArray, RankAmong, Repeats
 from truerank.errors import AssumptionWarning, InputError
 from truerank.outcomes import _places
-from truerank.outcomes._columns import about_targets
+from truerank.outcomes._columns import about_targets, dropped
 from truerank.outcomes.schemes import Scheme
 
 AMONG: tuple[str, ...] = get_args(RankAmong)
 REPEATS: tuple[str, ...] = get_args(Repeats)
 # Above one in this many of the pool, drawing with or without replacement gives different answers.
 _REPLACEMENT_MATTERS = 20
+LARGEST_POOL = 10**12  # logarithms of ratios of Gamma functions keep their digits up to here
 _LARGEST_WEIGHT = 1e100  # whose square is a float still
 
 
 def pool_sizes(n_items: Any, n_rows: int) -> IntArray:
     why = "a pool holds the target and at least one other item"
-    return _checks.per_row(n_items, "n_items", n_rows, low=2, why=why)
+    pool = _checks.per_row(n_items, "n_items", n_rows, low=2, why=why)
+    because = f"pools of up to {LARGEST_POOL:,} items can be told apart"
+    _checks.within(pool, "n_items", low=-_checks.LARGEST_INT, high=LARGEST_POOL, because=because)
+    return pool
 
 
 def sample_sizes(sample_size: Any, num_negatives: Any, n_rows: int) -> IntArray:
@@ -39,6 +43,17 @@ def sample_sizes(sample_size: Any, num_negatives: Any, n_rows: int) -> IntArray:
         why = "it counts the target, so with one negative it is 2"
         return _checks.per_row(sample_size, "sample_size", n_rows, low=2, why=why)
     return _checks.per_row(num_negatives, "num_negatives", n_rows) + 1
+
+
+def warn_if_dropped(n_dropped: int, name: str, *, depth: int = 0) -> None:
+    """Say how many rows without a rank were left out, to the caller of the caller."""
+    if n_dropped:
+        warnings.warn(
+            f"{name}: {dropped(n_dropped)}. Where a rank is missing because the target was not "
+            "found, that flatters the model.",
+            AssumptionWarning,
+            stacklevel=3 + depth,
+        )
 
 
 def warn_if_replacement_matters(size: IntArray, pool: IntArray, *, depth: int = 0) -> None:
@@ -77,7 +92,7 @@ def check_outcomes(scheme: Scheme, pool: IntArray, size: IntArray, rank: IntArra
     if (rank == 0).any():
         raise InputError(
             f"sampled_rank is 0 at row {int(np.argmax(rank == 0))}: these look like 0-based "
-            "ranks; ranks are 1-based, so add 1 to each"
+            "ranks; ranks are 1-based, so add 1 to each, or say zero_based=True"
         )
     may_be_negatives = scheme.replacement or (size < pool).all()
     if may_be_negatives and (rank == size + 1).any() and ((rank >= 1) & (rank <= size + 1)).all():
@@ -208,6 +223,7 @@ def units(
     place: Any = None,
     n_targets: Any = None,
     offset: Any = None,
+    zero_based: bool = False,
 ) -> Units:
     """Ranks as given, checked, with repeated draws combined: see `RankCounts.from_ranks`."""
     for value, known, name in ((rank_among, AMONG, "rank_among"), (repeats, REPEATS, "repeats")):
@@ -216,6 +232,10 @@ def units(
     rank = _checks.whole_numbers(ranks, "sampled_rank")
     if not rank.size:
         raise InputError("ranks is empty; there is nothing to count")
+    if zero_based:
+        because = "ranks that start from 0 (zero_based) are at least 0"
+        _checks.within(rank, "sampled_rank", low=0, high=np.inf, because=because)
+        rank = rank + 1
     size = sample_sizes(sample_size, num_negatives, rank.size)
     pool = pool_sizes(n_items, rank.size)
     scheme = Scheme(
@@ -253,7 +273,11 @@ def units(
         about["block"] = _places.blocks(user_ids, number)
         if rank_among == "list" or shared_negatives:
             replicate = about["block"]
-    check_outcomes(scheme, pool, size, rank)
+    try:
+        check_outcomes(scheme, pool, size, rank)
+    except InputError as error:
+        raised = " (after 1 was added: zero_based)" if zero_based else ""
+        raise InputError(f"{error}{raised}") from None
     row = np.arange(rank.size)
     if unit is not None and user is not None:
         row, pool, size, rank = combine_draws(scheme, unit, pool, size, rank)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from truerank import _checks
+from truerank import _arguments, _checks
+from truerank._types import PathLike
 from truerank.errors import InputError
-from truerank.outcomes import _ranks, tables
+from truerank.outcomes import _ranks, _sealed, tables
 from truerank.outcomes._columns import KEY, TARGETS, Columns, about_targets, replicates
 from truerank.outcomes.schemes import Scheme
 
 FORMAT_VERSION = 2  # 1, without columns about several targets, is still written where it does
-_FORMAT_KEY = b"truerank.rank_counts"
+_FORMAT_KEY = tables.SAVED_KEYS[0]
+_DROPPED_KEY = b"truerank.n_dropped"
 
 
 class Saving(Columns):
@@ -47,7 +51,10 @@ class Saving(Columns):
         columns |= {name: pa.array(getattr(self, name)) for name in names}
         version = FORMAT_VERSION if self.several else 1
         facts = f"{version} {self.n_users!r} {self.squared_weight!r}"
-        return pa.table(columns, metadata={_FORMAT_KEY: facts.encode()})
+        metadata = {_FORMAT_KEY: facts.encode()}
+        if self.n_dropped:
+            metadata[_DROPPED_KEY] = str(self.n_dropped).encode()
+        return pa.table(columns, metadata=metadata)
 
     def to_pandas(self) -> Any:
         """The outcomes as a pandas DataFrame, one row per outcome.
@@ -67,10 +74,70 @@ class Saving(Columns):
         """
         return self.to_arrow().to_pandas()
 
-    def save(self, path: Any, *, notes: Mapping[bytes, bytes] | None = None) -> None:
+    def to_polars(self) -> Any:
+        """The outcomes as a polars DataFrame, one row per outcome.
+
+        Returns
+        -------
+        polars.DataFrame
+            With the columns of :meth:`to_arrow`.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706)
+        >>> counts.to_polars()["sampled_rank"].to_list()
+        [1, 3]
+        """
+        import polars as pl
+
+        return pl.from_arrow(self.to_arrow())
+
+    def to_markdown(self) -> str:
+        """What the counts are, as a table in Markdown.
+
+        Returns
+        -------
+        str
+            A header, a rule and one line per fact.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706)
+        >>> print(counts.to_markdown())
+        | users | outcomes | pools | sample sizes |
+        | --- | --- | --- | --- |
+        | 3 | 2 | 3,706 | 100 |
+        """
+        facts = self._facts()
+        lines = [list(facts), ["---"] * len(facts), list(facts.values())]
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what the counts are, and the first outcomes."""
+        head = "".join(f"<th>{name}</th>" for name in self._facts())
+        body = "".join(f"<td>{value}</td>" for value in self._facts().values())
+        return (
+            f"<p>{html.escape(repr(self))}</p><table><thead><tr>{head}</tr></thead>"
+            f"<tbody><tr>{body}</tr></tbody></table>"
+        )
+
+    def _facts(self) -> dict[str, str]:
+        def span(column: Any) -> str:
+            low, high = int(column.min()), int(column.max())
+            return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+        return {
+            "users": f"{self.n_users:,.0f}",
+            "outcomes": f"{self.n_outcomes:,}",
+            "pools": span(self.n_items),
+            "sample sizes": span(self.sample_size),
+        }
+
+    def save(self, path: PathLike, *, notes: Mapping[bytes, bytes] | None = None) -> None:
         """Write the counts to a Parquet file, which :meth:`load` reads.
 
-        The file appears whole or not at all: it is written under a temporary name and renamed.
+        The file appears whole or not at all: it is written under a temporary name and renamed. A
+        checksum tells :meth:`load` whether it was damaged since.
 
         Parameters
         ----------
@@ -91,17 +158,20 @@ class Saving(Columns):
         >>> tr.RankCounts.load("counts.parquet") == counts
         True
         """
+        _arguments.check(Saving.save, locals())
         import pyarrow.parquet as pq
 
         if Path(path).suffix.lower() not in tables.PARQUET:
             raise InputError(f"cannot write {path}: its name must end in {tables.PARQUET[0]}")
         with tables.replacing(path) as temporary:
             table = self.to_arrow()
-            metadata = {**(table.schema.metadata or {}), **(notes or {})}
-            pq.write_table(table.replace_schema_metadata(metadata), temporary)
+            kept = table.schema.metadata
+            facts = kept[_FORMAT_KEY] + f" {_sealed.MARK}".encode()
+            metadata = {**kept, **(notes or {}), _FORMAT_KEY: facts}
+            pq.write_table(_sealed.seal(table.replace_schema_metadata(metadata)), temporary)
 
     @classmethod
-    def load(cls, path: Any) -> Self:
+    def load(cls, path: PathLike) -> Self:
         """Read the counts that :meth:`save` wrote.
 
         Parameters
@@ -126,9 +196,13 @@ class Saving(Columns):
         >>> tr.RankCounts.load("counts.parquet").n_users
         2.0
         """
+        _arguments.check(Saving.load, locals())
         path = Path(path)
         source = tables.read(path)
-        facts = tables.parquet_metadata(path).get(_FORMAT_KEY)
+        metadata = tables.parquet_metadata(path)
+        if _sealed.orphaned(metadata, tables.SAVED_KEYS):
+            raise InputError(f"{path} is damaged: it does not say any more what it holds")
+        facts = metadata.get(_FORMAT_KEY)
         if facts is None:
             raise InputError(
                 f"{path} holds no RankCounts; for a file of ranks use RankCounts.from_table, for "
@@ -140,11 +214,16 @@ class Saving(Columns):
                 f"{path} is RankCounts format {version[:20]!r}; this truerank reads up to "
                 f"{FORMAT_VERSION}: upgrade truerank"
             )
+        parts = rest.split()
         try:
-            n_users, squared = (float(part) for part in rest.split())
-            return cls.from_columns(source, n_users=n_users, squared_weight=squared)
+            n_users, squared = map(float, parts[:2])
+            found = cls.from_columns(source, n_users=n_users, squared_weight=squared)
+            if n_dropped := int(metadata.get(_DROPPED_KEY, b"0")):
+                found = replace(found, n_dropped=n_dropped)
         except (ValueError, TypeError) as error:
             raise InputError(f"{path} is damaged: {error}") from None
+        _sealed.check(source.native, path, needed=len(parts) != 2)
+        return found
 
     @classmethod
     def from_columns(cls, table: Any, *, n_users: float, squared_weight: float) -> Self:
@@ -171,6 +250,7 @@ class Saving(Columns):
         >>> tr.RankCounts.from_columns(table, n_users=3, squared_weight=3) == counts
         True
         """
+        _arguments.check(Saving.from_columns, locals())
         source = tables.read(table)
         names = source.values("scheme").tolist()
         code_of = {name: i for i, name in enumerate(dict.fromkeys(names))}
@@ -197,9 +277,11 @@ class Saving(Columns):
             ),
             n_users=n_users,
             squared_weight=squared_weight,
+            n_dropped=0,
         )
 
 
 def is_saved(path: Any) -> bool:
     """Whether ``path`` is a Parquet file that `RankCounts.save` wrote."""
-    return _FORMAT_KEY in tables.parquet_metadata(Path(path))
+    metadata = tables.parquet_metadata(Path(path))
+    return _FORMAT_KEY in metadata or _sealed.orphaned(metadata, tables.SAVED_KEYS)

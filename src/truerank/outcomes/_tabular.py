@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Self, TypedDict, Unpack
 
+import numpy as np
 import numpy.typing as npt
 
+from truerank import _arguments
 from truerank._types import RankAmong, Repeats
 from truerank.errors import InputError
 from truerank.outcomes import _large, _ranks, tables
 from truerank.outcomes._building import Building
 from truerank.outcomes._columns import KEY
+from truerank.outcomes.schemes import Scheme
 
 DESIGN = ("num_negatives", "sample_size", "n_items")
 
@@ -29,6 +33,14 @@ class TableOptions(TypedDict, total=False):
     repeats: Repeats | None
     shared_negatives: bool | None
     columns: Mapping[str, str] | None
+    zero_based: bool
+    drop_missing: bool
+
+
+class SplitOptions(TableOptions, total=False):
+    """The same, with the column that tells models apart."""
+
+    by: str
 
 
 class Tabular(Building):
@@ -49,6 +61,8 @@ class Tabular(Building):
         repeats: Repeats | None = None,
         shared_negatives: bool | None = None,
         columns: Mapping[str, str] | None = None,
+        zero_based: bool = False,
+        drop_missing: bool = False,
     ) -> Self:
         """Count the sampled ranks of a table with one row per rank.
 
@@ -86,6 +100,12 @@ class Tabular(Building):
             ranks order them; otherwise a column ``score`` has to.
         columns : mapping of str to str, optional
             Our name -> the table's, for other spellings: ``{"sampled_rank": "pos"}``.
+        zero_based : bool, default False
+            True if ranks start from 0: 1 is added to each. A column ``place`` starts from 1 always.
+        drop_missing : bool, default False
+            Leave out rows without a rank, whose number is ``n_dropped`` of the counts, instead of
+            refusing the table. Where a rank is missing because the target was not found, that
+            flatters the model: :meth:`from_lists` counts such targets.
 
         Returns
         -------
@@ -98,13 +118,29 @@ class Tabular(Building):
             If a column is missing or also given as an option, a rank is impossible, or the table
             holds several models (then use :meth:`by_model`).
 
+        Warns
+        -----
+        AssumptionWarning
+            If rows without a rank were left out, with their number; or if ``replacement`` is not
+            given and matters.
+
         Examples
         --------
         >>> import pandas as pd
         >>> table = pd.DataFrame({"user_id": ["ann", "bob", "eve"], "rank": [1, 3, 1]})
         >>> tr.RankCounts.from_table(table, num_negatives=99, n_items=3706, replacement=False)
         RankCounts(3 users; pools of 3,706 items; sample sizes 100; without replacement; 2 outcomes)
+
+        Ranks that start from 0:
+
+        >>> table = pd.DataFrame({"rank": [0, 2, 0]})
+        >>> counts = tr.RankCounts.from_table(
+        ...     table, num_negatives=99, n_items=3706, zero_based=True
+        ... )
+        >>> counts.sampled_rank.tolist()
+        [1, 3]
         """
+        _arguments.check(Tabular.from_table, locals())
         given = {"num_negatives": num_negatives, "sample_size": sample_size, "n_items": n_items}
         options = {
             "replacement": replacement,
@@ -113,32 +149,41 @@ class Tabular(Building):
             "rank_among": rank_among,
             "repeats": repeats,
             "shared_negatives": shared_negatives,
+            "zero_based": zero_based,
         }
+        reading = Reading(columns, given, options, drop_missing)
         if (large := _large.find(table)) is not None:
-            return cls._from_large(large, columns, options, given)[""]
-        return cls._from_table(tables.read(table), columns, options, **given)
+            counts = cls._from_large(large, reading)[""]
+            name = large.name
+        else:
+            source = tables.read(table)
+            counts, name = cls._from_table(source, reading), source.name
+        _ranks.warn_if_dropped(counts.n_dropped, name)
+        return counts
 
     @classmethod
     def by_model(
-        cls, table: Any, *, by: str = "model", **options: Unpack[TableOptions]
+        cls, table: Any, *, by: str | Sequence[str] = "model", **options: Unpack[TableOptions]
     ) -> dict[str, Self]:
-        """Count the ranks of each model of a table on its own.
+        """Count the ranks of each model, or of each group of rows, of a table on its own.
 
         Parameters
         ----------
         table : table or path
             As in :meth:`from_table`, with the ranks of several models.
-        by : str
-            The column that tells the models apart.
+        by : str or sequence of str
+            The column that tells the models apart. Of several columns, each combination of values
+            that occurs is a group.
         **options : TableOptions
             ``num_negatives``, ``sample_size``, ``n_items``, ``replacement``, ``ladder``, ``hits``,
-            ``rank_among``, ``repeats``, ``shared_negatives`` and ``columns``, as in
-            :meth:`from_table`.
+            ``rank_among``, ``repeats``, ``shared_negatives``, ``columns``, ``zero_based`` and
+            ``drop_missing``, as in :meth:`from_table`.
 
         Returns
         -------
         dict of str to RankCounts
-            The counts of each value of the column, in order of appearance.
+            The counts of each value of the column, in order of appearance; of several columns
+            their values with ", " in between.
 
         Examples
         --------
@@ -147,83 +192,129 @@ class Tabular(Building):
         >>> found = tr.RankCounts.by_model(table, num_negatives=99, n_items=3706)
         >>> {model: counts.n_users for model, counts in found.items()}
         {'EASE': 2.0, 'ALS': 1.0}
+        >>> table = pd.DataFrame({"side": ["head", "tail"], "relation": [7, 7], "rank": [1, 3]})
+        >>> list(
+        ...     tr.RankCounts.by_model(table, by=["side", "relation"], n_items=999, num_negatives=4)
+        ... )
+        ['head, 7', 'tail, 7']
         """
-        columns, given, rest = split_options(options)
+        _arguments.check(Tabular.by_model, locals())
+        reading = Reading.of(options)
         large = _large.find(table)
         source = tables.read(table) if large is None else large.empty
         if by == "model":  # or as the table spells it
-            by = tables.column_name(source, "model", columns) or by
+            by = tables.column_name(source, "model", reading.columns) or by
         if large is not None:
-            return cls._from_large(large, columns, rest, given, by=by)
-        if not len(source):
+            found = cls._from_large(large, reading, by=by)
+        elif not len(source):
             raise InputError(f"{source.name} is empty; there is nothing to count")
-        return {
-            value: cls._from_table(part, columns, rest, **given) for value, part in source.split(by)
-        }
+        else:
+            found = {value: cls._from_table(part, reading) for value, part in source.split(by)}
+        _ranks.warn_if_dropped(sum(one.n_dropped for one in found.values()), source.name)
+        return found
 
     @classmethod
     def _from_large(
         cls,
         large: _large.Large,
-        columns: Mapping[str, str] | None,
-        options: dict[str, Any],
-        given: dict[str, Any],
+        reading: Reading,
         *,
-        by: str | None = None,
+        by: str | Sequence[str] | None = None,
     ) -> dict[str, Self]:
         """The counts of each value of ``by``, or of all under "", a part at a time."""
-        table_ranks(large.empty, columns, **given)  # raises if columns are not as they should be
-        names = {role: tables.column_name(large.empty, role, columns) for role in tables.COLUMNS}
+        table_ranks(large.empty, reading)  # raises if columns are not as they should be
+        names = {
+            role: tables.column_name(large.empty, role, reading.columns) for role in tables.COLUMNS
+        }
         if by is None and names["model"] and (n_models := len(large.values(names["model"]))) > 1:
             raise _several_models(large.name, n_models)
-        quiet = dict(options)
-        if options.get("replacement") is None:
-            quiet["replacement"] = True  # so that no part warns
-        wanted = dict.fromkeys(name for name in (*names.values(), by) if name is not None)
+        unsaid = reading.options.get("replacement") is None
+        if unsaid:  # no part warns
+            reading = replace(reading, options={**reading.options, "replacement": True})
+        groups = () if by is None else (by,) if isinstance(by, str) else tuple(by)
+        wanted = dict.fromkeys(name for name in (*names.values(), *groups) if name is not None)
         found: dict[str, Self] = {}
+        without: dict[str, int] = {}
         n_seen = 0
         for part in large.parts(list(wanted), names["user_id"]):
             try:
                 for value, rows in [("", part)] if by is None else part.split(by):
-                    counts = cls._from_table(rows, columns, quiet, **given)
-                    found[value] = found[value] + counts if value in found else counts
+                    ranked, n_dropped = reading.ranked(rows)
+                    without[value] = without.get(value, 0) + n_dropped
+                    if len(ranked):
+                        counts = cls._from_table(ranked, reading)
+                        found[value] = found[value] + counts if value in found else counts
             except InputError as error:
                 raise InputError(f"{error} (in the part behind {n_seen:,} rows)") from error
             n_seen += len(part)
-        if not found:
+        if not n_seen:
             raise InputError(f"{large.name} is empty; there is nothing to count")
-        if options.get("replacement") is None:
+        for value, n_dropped in without.items():
+            if value not in found:
+                raise _all_missing(large.name, n_dropped)
+            found[value] = replace(found[value], n_dropped=n_dropped)
+        if unsaid:
             for counts in found.values():
                 _ranks.warn_if_replacement_matters(counts.sample_size, counts.n_items)
         return found
 
     @classmethod
-    def _from_table(
-        cls,
-        source: tables.Table,
-        columns: Mapping[str, str] | None,
-        options: dict[str, Any],
-        **given: Any,
-    ) -> Self:
-        return cls.from_ranks(**table_ranks(source, columns, **given), **options)
+    def _from_table(cls, source: tables.Table, reading: Reading) -> Self:
+        options = reading.options
+        if options.get("replacement") is None and not options.get("ladder") and source.scheme:
+            law = Scheme.parse(source.scheme)  # as `truerank.rank` notes it
+            law_options = {"replacement": law.replacement, "ladder": law.ladder, "hits": law.hits}
+            options = {**options, **law_options}
+        ranked, n_dropped = reading.ranked(source)
+        if n_dropped and not len(ranked):
+            raise _all_missing(source.name, n_dropped)
+        with ranked.places():
+            counts = cls.from_ranks(**table_ranks(ranked, reading), **options)
+        return replace(counts, n_dropped=n_dropped) if n_dropped else counts
 
 
-def split_options(
-    options: Mapping[str, Any],
-) -> tuple[Mapping[str, str] | None, dict[str, Any], dict[str, Any]]:
-    """Options of `from_table` as (columns, what a column may say, options of `from_ranks`)."""
-    rest = dict(options)
-    columns = rest.pop("columns", None)
-    return columns, {name: rest.pop(name, None) for name in DESIGN}, rest
+@dataclass(frozen=True)
+class Reading:
+    """How tables of ranks are read: the options of `from_table`, sorted by what they are about.
 
-
-def table_ranks(
-    source: tables.Table, columns: Mapping[str, str] | None, **given: Any
-) -> dict[str, Any]:
-    """The ranks of a table of one model, as arguments of :meth:`RankCounts.from_ranks`.
-
-    ``given`` are ``num_negatives``, ``sample_size`` and ``n_items``, None where not given.
+    ``given`` are ``num_negatives``, ``sample_size`` and ``n_items``, which a column may say
+    instead, None where not given; ``options`` go to :meth:`RankCounts.from_ranks`.
     """
+
+    columns: Mapping[str, str] | None
+    given: Mapping[str, Any]
+    options: Mapping[str, Any]
+    drop_missing: bool = False
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Reading:
+        """From options of `from_table`, checked."""
+        _arguments.check_options(TableOptions, options)
+        rest = dict(options)
+        columns, drop_missing = rest.pop("columns", None), rest.pop("drop_missing", False)
+        return cls(columns, {name: rest.pop(name, None) for name in DESIGN}, rest, drop_missing)
+
+    def ranked(self, source: tables.Table) -> tuple[tables.Table, int]:
+        """The rows with a rank and the number of the others, which are an error unless dropped."""
+        name = tables.column_name(source, "sampled_rank", self.columns)
+        if name is None:
+            return source, 0
+        missing = source.is_missing(name)
+        if not missing.any():
+            return source, 0
+        n_missing = int(missing.sum())
+        if self.drop_missing:
+            return source.keep(~missing), n_missing
+        raise InputError(
+            f"{source.name}: sampled_rank is nan at {source.place(int(np.argmax(missing)))}; "
+            f"{n_missing:,} of {missing.size:,} rows have no rank: fill in, or leave them out by "
+            "drop_missing=True"
+        )
+
+
+def table_ranks(source: tables.Table, reading: Reading) -> dict[str, Any]:
+    """The ranks of a table of one model, as arguments of :meth:`RankCounts.from_ranks`."""
+    columns, given = reading.columns, dict(reading.given)
     if {*KEY, "weight"} <= set(source.columns):
         raise InputError(
             f"{source.name} holds outcomes already counted, not ranks: RankCounts.load reads "
@@ -255,6 +346,10 @@ def table_ranks(
     if identities["user_ids"] is None:  # an item without its user tells nothing
         identities["item_ids"] = None
     return {"ranks": ranks, **given, **identities}
+
+
+def _all_missing(name: str, n_rows: int) -> InputError:
+    return InputError(f"{name}: no row has a rank ({n_rows:,} without one); nothing is left")
 
 
 def _several_models(name: str, n_models: int) -> InputError:

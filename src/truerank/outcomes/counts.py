@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from truerank.outcomes._columns import MAX_REPLICATES
 from truerank.outcomes._saving import Saving, is_saved
+from truerank.outcomes._scored import Scored
 from truerank.outcomes._tabular import Tabular
 
 __all__ = ["MAX_REPLICATES", "RankCounts", "is_saved"]
 
 
-class RankCounts(Tabular, Saving):
+class RankCounts(Tabular, Scored, Saving):
     """The distinct outcomes of an evaluation and how many users had each.
 
     An outcome is a (scheme, n_items, sample_size, sampled_rank) and, where users have several
     targets, the target's place among them and their number. Build counts with
-    :meth:`from_ranks`, :meth:`from_table`, :meth:`from_exact_ranks` or :meth:`load`, and add them
-    with ``+``. All arrays are of shape (n_outcomes,), sorted by outcome, and read-only.
+    :meth:`from_ranks`, :meth:`from_table`, :meth:`from_scores`, :meth:`from_lists`,
+    :meth:`from_exact_ranks` or :meth:`load`, and add them with ``+``. All arrays are of shape
+    (n_outcomes,), sorted by outcome, and read-only.
 
     Attributes
     ----------
@@ -50,6 +52,8 @@ class RankCounts(Tabular, Saving):
         What metrics are divided by: the number of users, or the sum of the given weights.
     squared_weight : float
         Sum of the squared weights of independent ranks; gives :attr:`effective_users`.
+    n_dropped : int
+        Rows of tables that had no rank and were left out: ``from_table(drop_missing=True)``.
 
     See Also
     --------

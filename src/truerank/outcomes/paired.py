@@ -7,15 +7,16 @@ some pairs of models, which negatives were above the target by both.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import numpy as np
 
+from truerank import _arguments
 from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError
 from truerank.outcomes import _ranks, tables
-from truerank.outcomes._columns import add_up
+from truerank.outcomes._columns import add_up, dropped
 from truerank.outcomes._paired_saving import PairedSaving, is_saved_paired
 from truerank.outcomes._pairing import (
     UNPAIRED,
@@ -29,7 +30,7 @@ from truerank.outcomes._pairing import (
     keys,
 )
 from truerank.outcomes._spreading import MOST_OUTCOMES, spread
-from truerank.outcomes._tabular import TableOptions, split_options, table_ranks
+from truerank.outcomes._tabular import Reading, TableOptions, table_ranks
 from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.schemes import Scheme
 
@@ -75,6 +76,8 @@ class PairedCounts(PairedSaving):
         What metrics are divided by.
     squared_weight : float
         Sum of the squared weights of independent users.
+    n_dropped : tuple of int
+        Rows of each model that had no rank and were left out; empty if there were none.
 
     See Also
     --------
@@ -106,6 +109,7 @@ class PairedCounts(PairedSaving):
     weight: FloatArray
     n_users: float
     squared_weight: float
+    n_dropped: tuple[int, ...] = ()
 
     # -- building ---------------------------------------------------------------------------
 
@@ -122,7 +126,8 @@ class PairedCounts(PairedSaving):
             of user ids. Rows may be in any order.
         **options : TableOptions
             ``num_negatives``, ``sample_size``, ``n_items``, ``replacement``, ``ladder``, ``hits``,
-            ``repeats`` and ``columns``, as in :meth:`RankCounts.from_table`, the same for all.
+            ``repeats``, ``columns``, ``zero_based`` and ``drop_missing``, as in
+            :meth:`RankCounts.from_table`, the same for all.
 
         Returns
         -------
@@ -145,12 +150,11 @@ class PairedCounts(PairedSaving):
         >>> paired["ALS"].sampled_rank.tolist()
         [1, 5]
         """
-        columns, given, rest = split_options(options)
-        read = {
-            str(model): table_ranks(tables.read(table, name=str(model)), columns, **given)
-            for model, table in models.items()
+        _arguments.check(PairedCounts.from_tables, locals())
+        sources = {
+            str(model): tables.read(table, name=str(model)) for model, table in models.items()
         }
-        return cls._of_ranks(read, rest)
+        return cls._of_sources(sources, Reading.of(options))
 
     @classmethod
     def from_table(
@@ -181,31 +185,40 @@ class PairedCounts(PairedSaving):
         >>> tr.PairedCounts.from_table(table, num_negatives=99, n_items=3706)
         PairedCounts(A, B; 2 users; 2 joint outcomes)
         """
-        columns, given, rest = split_options(options)
+        _arguments.check(PairedCounts.from_table, locals())
+        reading = Reading.of(options)
         source = tables.read(table)
         if by == "model":  # or as the table spells it
-            by = (columns or {}).get("model") or source.find("model") or by
-        read = {model: table_ranks(part, columns, **given) for model, part in source.split(by)}
-        return cls._of_ranks(read, rest)
+            by = (reading.columns or {}).get("model") or source.find("model") or by
+        return cls._of_sources(dict(source.split(by)), reading)
 
     @classmethod
-    def _of_ranks(
-        cls, models: Mapping[str, dict[str, Any]], options: dict[str, Any]
-    ) -> PairedCounts:
-        check_several(models)
+    def _of_sources(cls, sources: Mapping[str, tables.Table], reading: Reading) -> PairedCounts:
+        ranked = {model: reading.ranked(source) for model, source in sources.items()}
+        check_several(ranked)
+        models = {model: table_ranks(source, reading) for model, (source, _) in ranked.items()}
         for model, ranks in models.items():
             if ranks["user_ids"] is None:
                 raise InputError(
                     f"{model} has no column user_id; models are paired by users ({UNPAIRED})"
                 )
-        found = {model: _ranks.units(**ranks, **options) for model, ranks in models.items()}
+        found = {}
+        for model, (source, n_dropped) in ranked.items():
+            with source.places():
+                found[model] = _ranks.units(**models[model], **reading.options)
+            _ranks.warn_if_dropped(n_dropped, model, depth=1)
         check_one_target(found)
         key = keys(models, found)
         order = {model: np.argsort(codes, kind="stable") for model, codes in key.items()}
         first, *others = models
         aligned = {model: in_order(found[model], order[model]) for model in models}
         for other in others:
-            check_same_users(models, found, key, first, other)
+            try:
+                check_same_users(models, found, key, first, other)
+            except InputError as error:
+                n_dropped = sum(n_dropped for _, n_dropped in ranked.values())
+                said = f" ({dropped(n_dropped)})" if n_dropped else ""
+                raise InputError(f"{error}{said}") from None
             check_same_design(aligned[first], aligned[other], first, other)
         one = aligned[first]
         schemes = [units.scheme for units in aligned.values()]
@@ -219,6 +232,7 @@ class PairedCounts(PairedSaving):
             one.weight,
             n_users=one.n_users,
             squared_weight=float(one.weight @ one.weight),
+            n_dropped=tuple(n_dropped for _, n_dropped in ranked.values()),
         )
 
     @classmethod
@@ -237,6 +251,7 @@ class PairedCounts(PairedSaving):
         tied: IntArray | None = None,
         pairs: tuple[tuple[str, str], ...] = (),
         joint: IntArray | None = None,
+        n_dropped: tuple[int, ...] = (),
     ) -> PairedCounts:
         """Check joint counts, sort, add up equal outcomes, drop empty ones."""
         given = list(schemes)
@@ -260,8 +275,9 @@ class PairedCounts(PairedSaving):
         for array in (code, pool, size, rank, ties, found, total):
             array.setflags(write=False)
         return cls(
-            models, kept, code, pool, size, rank, ties, pairs, found, total, n_users, squared_weight
-        )
+            models, kept, code, pool, size, rank, ties, pairs, found, total, n_users,
+            squared_weight, n_dropped if any(n_dropped) else (),
+        )  # fmt: skip
 
     # -- looking ----------------------------------------------------------------------------
 
@@ -318,7 +334,8 @@ class PairedCounts(PairedSaving):
                     squared_weight=self.squared_weight * share,
                 )
             )
-        return sum(parts[1:], parts[0])
+        counts = sum(parts[1:], parts[0])
+        return replace(counts, n_dropped=self.n_dropped[at]) if self.n_dropped else counts
 
     def outcomes(self, model: str) -> IntArray:
         """Scheme, pool, sample size and sampled rank of one model in each joint outcome.
@@ -342,6 +359,7 @@ class PairedCounts(PairedSaving):
         >>> paired.outcomes("B").ravel().tolist()
         [0, 3706, 100, 2]
         """
+        _arguments.check(PairedCounts.outcomes, locals())
         at = self._at(model)
         rows = [self.scheme[:, at], self.n_items, self.sample_size[:, at], self.sampled_rank[:, at]]
         return np.stack(rows)
@@ -369,6 +387,7 @@ class PairedCounts(PairedSaving):
         >>> row.tolist(), outcomes[3].tolist()
         ([0], [2])
         """
+        _arguments.check(PairedCounts.spread, locals())
         tied = self.tied[:, self._at(model)]
         if int(tied.sum()) + tied.size > MOST_OUTCOMES:
             raise InputError(
@@ -402,6 +421,7 @@ class PairedCounts(PairedSaving):
         >>> paired.joint_counts("A", "B").sum(axis=0).tolist()
         [[0, 0, 3], [0, 0, 0], [3, 0, 0]]
         """
+        _arguments.check(PairedCounts.joint_counts, locals())
         for at, pair in enumerate(self.pairs):
             if pair == (first, second):
                 return self.joint[:, at]
@@ -440,6 +460,8 @@ class PairedCounts(PairedSaving):
             else np.zeros((one.n_outcomes, 0, 3, 3), dtype=np.int64)
             for one in (self, other)
         ]
+        none = (0,) * len(self.models)
+        missing = [other.n_dropped[at] if other.n_dropped else 0 for at in column]
         return PairedCounts._build(
             self.models,
             self.schemes + other.schemes,
@@ -453,6 +475,7 @@ class PairedCounts(PairedSaving):
             tied=np.concatenate([self.tied, other.tied[:, column]]),
             pairs=pairs,
             joint=np.concatenate(joint),
+            n_dropped=tuple(map(sum, zip(self.n_dropped or none, missing, strict=True))),
         )
 
     def __radd__(self, other: Any) -> PairedCounts:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError
 from truerank.outcomes._logs import LOG_ZERO, extend, log_choose, log_falling, safe_log
@@ -40,11 +40,17 @@ class Scheme:
     hits : int or tuple of int
         Negatives above the target that end the sampling (1 in LJ24, algorithm 1): one number, or
         one for each size of the ladder but the last.
+    seen : int, optional
+        Of lists that end early, the number of ranks that were seen: a target beyond them has the
+        outcome ``seen`` + 1, which stands for all ranks above ``seen``. None where every rank is
+        seen. Not with a ladder.
 
     Examples
     --------
     >>> tr.Scheme(replacement=False)
-    Scheme(replacement=False, ladder=(), hits=1)
+    Scheme(replacement=False, ladder=(), hits=1, seen=None)
+    >>> tr.Scheme(seen=5).name
+    'with:seen=5'
     >>> tr.Scheme(replacement=False, ladder=(100, 200, 400), hits=2).name
     'without:100,200,400:hits=2'
     """
@@ -52,13 +58,19 @@ class Scheme:
     replacement: bool = True
     ladder: tuple[int, ...] = ()
     hits: int | tuple[int, ...] = 1
+    seen: int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.replacement, (bool, np.bool_)):
-            raise InputError(f"replacement is {self.replacement!r}; it must be True or False")
+            raise InputError(
+                f"replacement is {_checks.shown(self.replacement)}; it must be True or False"
+            )
         if isinstance(self.ladder, str) or not isinstance(self.ladder, Iterable):
-            raise InputError(f"ladder is {self.ladder!r}; it must be a sequence of sample sizes")
-        sizes = tuple(_checks.integer(size, "ladder size", low=2) for size in self.ladder)
+            said = _checks.shown(self.ladder)
+            raise InputError(f"ladder is {said}; it must be a sequence of sample sizes")
+        sizes = tuple(
+            _checks.integer(size, "ladder size", low=2) for size in _checks.listed(self.ladder)
+        )
         object.__setattr__(self, "replacement", bool(self.replacement))
         object.__setattr__(self, "ladder", sizes)
         object.__setattr__(self, "hits", _hits(self.hits, len(sizes)))
@@ -66,13 +78,18 @@ class Scheme:
             raise InputError(f"ladder is {list(sizes)}; its sizes must increase")
         if not sizes and self.hits != 1:
             raise InputError(f"hits is {self.hits}; it has no meaning without a ladder")
+        if self.seen is not None:
+            object.__setattr__(self, "seen", _checks.integer(self.seen, "seen", low=0))
+            if sizes:
+                raise InputError(f"seen is {self.seen} and ladder {list(sizes)}; give one of them")
 
     def __lt__(self, other: Scheme) -> bool:
         return self._key < other._key
 
     @property
-    def _key(self) -> tuple[bool, tuple[int, ...], tuple[int, ...]]:
-        return self.replacement, self.ladder, self.thresholds
+    def _key(self) -> tuple[bool, tuple[int, ...], tuple[int, ...], float]:
+        last = np.inf if self.seen is None else float(self.seen)
+        return self.replacement, self.ladder, self.thresholds, last
 
     @property
     def thresholds(self) -> tuple[int, ...]:
@@ -100,7 +117,7 @@ class Scheme:
 
     @property
     def name(self) -> str:
-        """The scheme as text that :meth:`parse` reads: with or without, ladder, hits.
+        """The scheme as text that :meth:`parse` reads: with or without, ladder, hits or seen.
 
         Examples
         --------
@@ -112,6 +129,8 @@ class Scheme:
             parts.append(",".join(map(str, self.ladder)))
             hits = (self.hits,) if isinstance(self.hits, int) else self.hits
             parts += [f"hits={','.join(map(str, hits))}"] if hits != (1,) else []
+        if self.seen is not None:
+            parts.append(f"seen={self.seen}")
         return ":".join(parts)
 
     @classmethod
@@ -121,7 +140,8 @@ class Scheme:
         Parameters
         ----------
         name : str
-            ``"with"`` or ``"without"``, then ``:`` and a ladder, then ``:hits=`` and hits.
+            ``"with"`` or ``"without"``, then ``:`` and a ladder, then ``:hits=`` and hits; or
+            ``:seen=`` and a number.
 
         Returns
         -------
@@ -136,10 +156,13 @@ class Scheme:
         Examples
         --------
         >>> tr.Scheme.parse("without:100,200")
-        Scheme(replacement=False, ladder=(100, 200), hits=1)
+        Scheme(replacement=False, ladder=(100, 200), hits=1, seen=None)
         """
         kind, *rest = str(name).split(":")
         try:
+            if kind in ("with", "without") and rest and rest[0].startswith("seen="):
+                (given,) = rest
+                return cls(kind == "with", seen=int(given.removeprefix("seen=")))
             if kind not in ("with", "without") or len(rest) > 2:
                 raise ValueError
             ladder = tuple(int(size) for size in rest[0].split(",")) if rest else ()
@@ -172,6 +195,7 @@ class Scheme:
         >>> tr.Scheme(replacement=False, ladder=(100, 200, 400)).stages(150, 0)
         (100, 150)
         """
+        _arguments.check(Scheme.stages, locals())
         if not self.adaptive:
             return (sample_size,)
         if self.replacement:
@@ -205,6 +229,10 @@ class Scheme:
         >>> sizes.tolist(), ranks.tolist()
         ([3, 3, 5, 5, 5], [2, 3, 1, 2, 3])
         """
+        _arguments.check(Scheme.outcomes, locals())
+        if self.seen is not None and self.seen < sample_size:
+            every = np.arange(1, self.seen + 2, dtype=np.int64)
+            return np.full_like(every, sample_size), every
         stages = self.stages(n_items, sample_size)
         sizes, ranks = [], []
         for low, high, size in _rank_bounds(stages, self.thresholds):
@@ -238,6 +266,7 @@ class Scheme:
         ...
         truerank.errors.InputError: impossible adaptive outcome at row 0: sample_size 100, ...
         """
+        _arguments.check(Scheme.check, locals())
         if not self.replacement:
             _checks.within(
                 sample_size,
@@ -246,6 +275,14 @@ class Scheme:
                 high=n_items,
                 because="without replacement it lies between 2 and the pool size n_items"
                 + _beside(sample_size, n_items),
+            )
+        if self.seen is not None:
+            _checks.within(
+                sampled_rank,
+                "sampled_rank",
+                low=1,
+                high=self.seen + 1,
+                because=f"seen={self.seen} ranks were seen, and {self.seen + 1} stands for others",
             )
         if not self.adaptive:
             return
@@ -321,7 +358,7 @@ def log_probability(
     ranks = np.atleast_1d(np.asarray(global_rank, dtype=np.float64))
     if not (ranks >= 1).all():
         raise InputError(f"global_rank is {ranks[~(ranks >= 1)][0]:g}; ranks are 1-based")
-    log_p = log_sequence(scheme.replacement, ranks, pool, size, rank)
+    log_p = log_outcome(scheme, ranks, pool, size, rank)
     log_p += log_ways(scheme, pool, size, rank)[:, None]
     log_p[log_p < LOG_ZERO / 1e6] = -np.inf
     impossible = (rank < 1) | (rank > size)
@@ -339,11 +376,13 @@ def log_ways(
     Hugely negative but finite for sizes off the ladder and ranks with which a user goes on.
 
     With a ladder the constant is not C(n-1, r-1): sequences that would have stopped at an
-    earlier stage do not count (for one hit, C(n_j - n_{j-1}, r-1) is left).
+    earlier stage do not count (for one hit, C(n_j - n_{j-1}, r-1) is left). Of ranks that were not
+    seen, 0: `log_outcome` has counted their sequences.
     """
     above = (sampled_rank - 1).astype(np.float64)
     if not scheme.adaptive:
-        return log_choose(sample_size - 1.0, above)
+        ways = log_choose(sample_size - 1.0, above)
+        return np.where(unseen(scheme, sample_size, sampled_rank), 0.0, ways)
     result = np.full(above.shape, LOG_ZERO)
     last = scheme._reach(n_items)  # the size at which everyone ends
     previous = 1
@@ -356,6 +395,33 @@ def log_ways(
             going_on = extend(going_on, size - previous, np.arange(float(hits)))
             previous = size
     return result
+
+
+def unseen(scheme: Scheme, sample_size: IntArray, sampled_rank: IntArray) -> Any:
+    """Which outcomes stand for all ranks beyond those that were seen, shape (n_outcomes,)."""
+    if scheme.seen is None:
+        return np.zeros(sampled_rank.shape, dtype=np.bool_)
+    # With one rank left, it is known.
+    return (sampled_rank == scheme.seen + 1) & (sampled_rank < sample_size)
+
+
+def log_outcome(
+    scheme: Scheme,
+    global_rank: FloatArray,
+    n_items: IntArray,
+    sample_size: IntArray,
+    sampled_rank: IntArray,
+) -> FloatArray:
+    """`log_sequence`, and the logarithm of P(rank > seen | R) for ranks that were not seen."""
+    log_p = log_sequence(scheme.replacement, global_rank, n_items, sample_size, sampled_rank)
+    for row in np.flatnonzero(unseen(scheme, sample_size, sampled_rank)):
+        rank = np.arange(sampled_rank[row], sample_size[row] + 1)
+        pool, size = np.full_like(rank, n_items[row]), np.full_like(rank, sample_size[row])
+        each = log_sequence(scheme.replacement, global_rank, pool, size, rank)
+        each += log_choose(size - 1.0, rank - 1.0)[:, None]
+        top = each.max(axis=0)
+        log_p[row] = top + np.log(np.exp(each - top).sum(axis=0))
+    return log_p
 
 
 def log_sequence(
@@ -413,7 +479,7 @@ def _hits(hits: Any, n_sizes: int) -> int | tuple[int, ...]:
     """Checked hits; one number where all are equal."""
     if isinstance(hits, str) or not isinstance(hits, Iterable):
         return _checks.integer(hits, "hits", low=1)
-    each = tuple(_checks.integer(number, "hits", low=1) for number in hits)
+    each = tuple(_checks.integer(number, "hits", low=1) for number in _checks.listed(hits))
     if len(each) != max(n_sizes - 1, 0):
         raise InputError(
             f"hits are {list(each)}; there must be one number, or one for each of the "

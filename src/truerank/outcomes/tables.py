@@ -6,16 +6,21 @@ One door (`read`) gives named columns; one place (`COLUMNS`) knows what other to
 from __future__ import annotations
 
 import contextlib
+import gzip
+import itertools
 import os
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+import re
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from truerank import _checks
+from truerank import _checks, _files
+from truerank._files import replacing as replacing  # all that writes tables reads them, too
+from truerank._types import IntArray
 from truerank.errors import InputError
 
 # Our name for a column -> the names it may carry, best first.
@@ -27,6 +32,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "user_id": ("user_id", "userid", "user", "query_id"),
     "item_id": ("item_id", "itemid", "item", "movieid", "movie_id"),
     "rating": ("rating",),
+    "relevance": ("relevance", "label"),
     "timestamp": ("timestamp", "time"),
     "weight": ("weight",),
     "score": ("score", "prediction"),
@@ -36,16 +42,28 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "model": ("model", "algorithm"),
 }
 
+_ROLES = {alias: role for role, aliases in COLUMNS.items() for alias in (role, *aliases)}
+
 SCHEME_KEY = b"truerank.scheme"  # in the metadata of tables of ranks
+SAVED_KEYS = (b"truerank.rank_counts", b"truerank.paired_counts")  # in those of saved counts
 PARQUET = (".parquet", ".pq")
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
+_AT_ROW = re.compile(r"\b(at|of) row (\d+)\b")  # as errors about values say it
 
 
 class Table:
-    """Columns by name, whatever they came from. ``name`` says where in error messages."""
+    """Columns by name, whatever they came from. ``name`` says where in error messages.
 
-    def __init__(self, frame: Any, name: str) -> None:
+    ``text`` is the file that the rows are lines of; ``rows`` are their numbers in the whole table,
+    if these are some of them.
+    """
+
+    def __init__(
+        self, frame: Any, name: str, *, text: Path | None = None, rows: IntArray | None = None
+    ) -> None:
         self._frame = frame
+        self._text = text
+        self._rows = rows
         self.name = name
         self._by_lower = {str(column).strip().lower(): column for column in frame.columns}
 
@@ -56,6 +74,18 @@ class Table:
 
     def __len__(self) -> int:
         return len(self._frame)
+
+    @property
+    def native(self) -> Any:
+        """The frame as it was given or read: of a file, a pyarrow table."""
+        return self._frame.to_native()
+
+    @property
+    def scheme(self) -> str | None:
+        """The name of the scheme that ranks were sampled by, if the metadata say it."""
+        schema = getattr(self._frame.to_native(), "schema", None)
+        said = (getattr(schema, "metadata", None) or {}).get(SCHEME_KEY)
+        return None if said is None else said.decode(errors="replace")
 
     def find(self, role: str) -> str | None:
         """The column that plays ``role`` (a key of COLUMNS), or None; case does not matter."""
@@ -79,6 +109,51 @@ class Table:
                 f"{self.name}: column {name} cannot be read: {_first_line(error)}"
             ) from None
 
+    def is_missing(self, column: str) -> npt.NDArray[np.bool_]:
+        """Where a column holds nothing, NaN or a blank text, shape (n_rows,)."""
+        values = self.values(column)
+        if values.dtype.kind in "iu":
+            return np.zeros(values.size, dtype=np.bool_)
+        missing = np.asarray(self._frame[self._named(column)].is_null().to_numpy(), dtype=np.bool_)
+        if values.dtype.kind == "f":
+            return np.asarray(missing | np.isnan(values))
+        if values.dtype.kind in "OUT":
+            blank = [isinstance(value, str) and not value.strip() for value in values.tolist()]
+            return missing | np.array(blank, dtype=np.bool_)
+        return missing
+
+    def keep(self, which: npt.NDArray[np.bool_]) -> Table:
+        """The rows where ``which`` is True, which know their numbers in the whole table."""
+        rows = np.flatnonzero(which) if self._rows is None else self._rows[which]
+        return Table(self._frame.filter(which.tolist()), self.name, text=self._text, rows=rows)
+
+    def like(self, frame: Any) -> Table:
+        """Other columns of the same rows."""
+        import narwhals as nw
+
+        found = nw.from_native(frame, eager_only=True)
+        return Table(found, self.name, text=self._text, rows=self._rows)
+
+    def place(self, row: int) -> str:
+        """Where a row stands: the line of a text file, whose header is line 1, or else the row."""
+        row = row if self._rows is None else int(self._rows[row])
+        return f"row {row}" if self._text is None else f"line {_line(self._text, row)}"
+
+    @contextlib.contextmanager
+    def places(self) -> Iterator[None]:
+        """Errors about a row of these say where it stands in the file or in the whole table."""
+        try:
+            yield
+        except InputError as error:
+            if self._text is None and self._rows is None:
+                raise
+
+            def placed(found: re.Match[str]) -> str:
+                row = int(found[2])
+                return f"{found[1]} {self.place(row)}" if row < len(self) else found[0]
+
+            raise InputError(_AT_ROW.sub(placed, str(error), count=1)) from error
+
     def _named(self, column: str) -> Any:
         """The column as the frame spells it."""
         lower = str(column).strip().lower()
@@ -91,19 +166,43 @@ class Table:
         found = ", ".join(self.columns) or "none"
         return InputError(f"{self.name} has no column {' or '.join(wanted)}; found: {found}")
 
-    def split(self, column: str) -> Iterator[tuple[str, Table]]:
-        """(value, rows with it) for each distinct value of ``column``, in order of appearance."""
-        import narwhals as nw
+    def split(self, column: str | Sequence[str]) -> Iterator[tuple[str, Table]]:
+        """(value, rows with it) for each distinct value of ``column``, in order of appearance.
+
+        Of several columns: their values with ", " in between, for each combination.
+        """
+        if not isinstance(column, str):
+            if not isinstance(column, Sequence) or not all(isinstance(one, str) for one in column):
+                raise InputError(
+                    f"by is {_checks.shown(column)}; it must be the name of a column, or a list of "
+                    "names"
+                )
+            if not column:
+                raise InputError("by is empty; name at least one column")
+            first, *more = column
+            for value, part in self.split(first):
+                for other, rows in part.split(more) if more else [("", part)]:
+                    yield (f"{value}, {other}" if more else value), rows
+            return
 
         name = self._named(column)
         values = self.values(name)
         if self._frame[name].null_count() or (values.dtype.kind == "f" and np.isnan(values).any()):
             raise InputError(f"{self.name}: column {name} has missing values")
-        distinct = list(dict.fromkeys(values.tolist()))
+        try:
+            distinct = list(dict.fromkeys(values.tolist()))
+        except TypeError:  # lists, structs
+            kind = type(values[0]).__name__
+            raise InputError(
+                f"{self.name}: column {name} holds values of type {kind}; rows can be told apart "
+                "by text or numbers"
+            ) from None
         if len(set(map(str, distinct))) < len(distinct):
             raise InputError(f"{self.name}: column {name} has different values of one spelling")
-        for value in distinct:
-            yield str(value), Table(self._frame.filter(nw.col(name) == value), self.name)
+        code = {value: at for at, value in enumerate(distinct)}
+        place = np.array([code[value] for value in values.tolist()], dtype=np.int64)
+        for at, value in enumerate(distinct):
+            yield str(value), self.keep(place == at)
 
 
 def column_name(source: Table, role: str, columns: Mapping[str, str] | None) -> str | None:
@@ -111,11 +210,13 @@ def column_name(source: Table, role: str, columns: Mapping[str, str] | None) -> 
     if columns is not None:
         if not isinstance(columns, Mapping):
             raise InputError(f"columns is {columns!r}; it must map our names to the table's")
-        for name in columns:
-            if name not in COLUMNS:
+        named = {}
+        for name, column in columns.items():
+            if (ours := _ROLES.get(str(name).strip().lower())) is None:
                 raise _checks.unknown("column", name, COLUMNS)
-        if role in columns:
-            return columns[role]
+            named[ours] = column
+        if role in named:
+            return named[role]
     return source.find(role)
 
 
@@ -128,8 +229,13 @@ def read(source: Any, *, name: str = "table") -> Table:
 
     if isinstance(source, Table):
         return source
+    text = None
     if isinstance(source, (str, os.PathLike)):
-        name, source = str(source), _read_file(Path(source))
+        path = Path(source)
+        name, source = str(path), _read_file(path)
+        text = None if path.suffix.lower() in PARQUET else path
+    if type(source).__name__ == "LazyFrame" and hasattr(source, "collect"):
+        source = source.collect()
     try:
         frame = nw.from_native(_as_frame(source), eager_only=True)
         names = [str(column).strip().lower() for column in frame.columns]
@@ -144,7 +250,7 @@ def read(source: Any, *, name: str = "table") -> Table:
     if len(set(names)) < len(names):
         found = ", ".join(map(str, frame.columns))
         raise InputError(f"{name} has several columns of one name: {found}")
-    return Table(frame, name)
+    return Table(frame, name, text=text)
 
 
 def reads(path: Any) -> bool:
@@ -193,7 +299,7 @@ def _read_file(path: Path) -> Any:
         _SEPARATORS, lambda file: _delimited(file, _SEPARATORS[kind], zipped=zipped)
     )
     try:
-        if not path.exists():
+        if not os.path.exists(path):  # False also for names that no file can have
             raise InputError(f"{path} does not exist")
         if path.is_dir():
             raise InputError(f"{path} is a folder; give the path of a file")
@@ -203,7 +309,7 @@ def _read_file(path: Path) -> Any:
                 f"{', '.join([*PARQUET, *_SEPARATORS, *(f'{kind}.gz' for kind in _SEPARATORS)])}"
             )
         return readers[kind](path)
-    except (OSError, ValueError, KeyError, EOFError, pa.ArrowException) as error:
+    except (OSError, ValueError, KeyError, EOFError, zlib.error, pa.ArrowException) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path} is not a readable {kind} file: {_first_line(error)}") from None
@@ -220,7 +326,6 @@ def parquet(path: Path) -> Any:
 
 
 def _delimited(path: Path, separator: str, *, zipped: bool) -> Any:
-    import pyarrow as pa
     from pyarrow import csv
 
     with path.open("rb") as file:
@@ -229,34 +334,43 @@ def _delimited(path: Path, separator: str, *, zipped: bool) -> Any:
         raise InputError(f"{path} is a Parquet file: give it the ending .parquet")
     if not zipped and start[:2] == b"\x1f\x8b":
         raise InputError(f"{path} is compressed by gzip: add the ending .gz")
-    with pa.input_stream(str(path), compression="gzip" if zipped else None) as stream:
-        return csv.read_csv(stream, parse_options=csv.ParseOptions(delimiter=separator))
+    separator = _separator_of(path, separator, zipped=zipped)
+    with _files.opened(path, zipped=zipped) as stream:
+        table = csv.read_csv(stream, parse_options=csv.ParseOptions(delimiter=separator))
+    return _with_points(table) if separator == ";" else table
+
+
+def _separator_of(path: Path, usual: str, *, zipped: bool) -> str:
+    """What separates the fields of line 1: the usual, or another where that is not there."""
+    with gzip.open(path) if zipped else path.open("rb") as file:
+        first = file.readline(2**16)
+    others = [other for other in (";", "\t", "|", ",") if other.encode() in first]
+    return usual if usual.encode() in first or not others else others[0]
+
+
+def _with_points(table: Any) -> Any:
+    """Numbers with decimal commas, as they go with semicolons, as numbers."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for at, name in enumerate(table.column_names):
+        column = table.column(at)
+        if pa.types.is_string(column.type):
+            column = pc.if_else(pc.equal(column, ""), None, column)
+            filled = pc.drop_null(column)
+            matched = pc.match_substring_regex(filled, r"^-?[0-9]+(,[0-9]+)?$")
+            if len(filled) and pc.all(matched).as_py():
+                points = pc.replace_substring(column, ",", ".").cast(pa.float64())
+                table = table.set_column(at, name, points)
+    return table
+
+
+def _line(path: Path, row: int) -> int:
+    """The line of a row of a text file; blank lines hold none, the first other is the header."""
+    with _files.opened(path, zipped=path.suffix.lower() == ".gz") as lines:
+        filled = (number for number, line in enumerate(lines, start=1) if line.strip(b"\r\n"))
+        return next(itertools.islice(filled, row + 1, None), row + 2)
 
 
 def _first_line(error: BaseException) -> str:
     return str(error).strip().split("\n")[0] or type(error).__name__
-
-
-@contextlib.contextmanager
-def replacing(path: Any) -> Iterator[Path]:
-    """A temporary path beside ``path`` that takes its place once the block ends well."""
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise InputError(f"cannot write {target}: the folder {target.parent} does not exist")
-    if target.is_dir():
-        raise InputError(f"cannot write {target}: it is a folder")
-    try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
-    except OSError as error:
-        raise InputError(f"cannot write {target}: {_first_line(error)}") from None
-    os.close(handle)
-    try:
-        yield Path(name)
-        # mkstemp makes the file private; give it the usual permissions.
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)
-        os.replace(name, target)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)

@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from truerank._types import Scope
+from truerank import _arguments, _files
+from truerank._types import PathLike, Scope
 from truerank.errors import InputError
 from truerank.estimators import Estimator
 from truerank.evaluation.auditing import Audit
 from truerank.metrics import MetricLike
-from truerank.outcomes import tables
 from truerank.progress import Progress
 from truerank.report._content import gather
-from truerank.report._page import page
+from truerank.report._page import engine, page
 
 __all__ = ["render", "write"]
 
 
-def write(models: Any, path: Any, **options: Any) -> None:
+def write(models: Any, path: PathLike, **options: Any) -> None:
     """Write a report on one or several models to an HTML file.
 
     Parameters
@@ -29,7 +29,7 @@ def write(models: Any, path: Any, **options: Any) -> None:
     models : dict, PairedCounts, table or file
         As in `render`: ``{"EASE": result}``.
     path : str or path
-        A file name that ends in ``.html``.
+        A file name that ends in ``.html``; or a device or pipe, such as ``/dev/stdout``.
     **options
         As in `render`.
 
@@ -41,10 +41,14 @@ def write(models: Any, path: Any, **options: Any) -> None:
     >>> Path("report.html").read_text(encoding="utf-8")[:15]
     '<!DOCTYPE html>'
     """
-    if not str(path).lower().endswith((".html", ".htm")):
+    _arguments.check(write, locals())
+    target = _files.Target(path)
+    if target.plain and not str(path).lower().endswith((".html", ".htm")):
         raise InputError(f"path is {path}; give it the ending .html")
-    with tables.replacing(path) as there:
-        there.write_text(render(models, **options), encoding="utf-8")
+    target.check()
+    text = render(models, **options)
+    with _files.replacing(path) as there:
+        there.write_text(text, encoding="utf-8")
 
 
 def render(
@@ -106,6 +110,8 @@ def render(
     >>> "<title>EASE</title>" in page
     True
     """
+    _arguments.check(render, locals())
+    engine()  # before anything takes time
     content = gather(
         models,
         metrics=metrics,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from truerank._version import __version__
+from truerank.outcomes._columns import dropped
 from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.schemes import Scheme
 from truerank.report._content import Content, ModelContent
@@ -97,6 +98,8 @@ def _users(counts: RankCounts, card: Mapping[str, Any]) -> str:
     everyone = card.get("population_size")
     if everyone is not None and everyone > counts.n_users:
         text += f" of {everyone:,}" + (", stratified" if card.get("stratified") else "")
+    if counts.n_dropped:
+        text += f"; {dropped(counts.n_dropped)}"
     return text
 
 

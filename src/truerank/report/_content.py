@@ -97,7 +97,7 @@ def gather(
         "seed": seed,
     }
     options |= {name: value for name, value in given.items() if value is not None}
-    options["confidence"] = options.get("confidence") or 0.95
+    options["confidence"] = float(options.get("confidence") or 0.95)
     options["progress"] = progress
     seed = options.setdefault("seed", 0)
     wanted = _metrics(metrics, said)
@@ -114,6 +114,7 @@ def gather(
                 data.paired or data.counts,
                 wanted,
                 estimator=chosen,
+                pairs="all",
                 unpaired=unpaired,
                 seed=seed,
                 progress=progress,

@@ -21,12 +21,18 @@ _DIGITS = 6  # significant
 _SHOWN = 4  # after the point, in tables
 
 
-def page(content: Content, *, title: str) -> str:
-    """The whole file."""
+def engine() -> Any:
+    """What fills the page in: jinja2, or an error that says what to install."""
     try:
         import jinja2
     except ImportError:
-        raise MissingExtraError("reports need jinja2: pip install 'truerank[report]'") from None
+        raise MissingExtraError("reports need jinja2: pip install jinja2") from None
+    return jinja2
+
+
+def page(content: Content, *, title: str) -> str:
+    """The whole file."""
+    jinja2 = engine()
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_read),
         autoescape=True,
@@ -59,7 +65,7 @@ def page(content: Content, *, title: str) -> str:
         script=_read("templates/page.js"),
         plotly=_read("vendor/plotly-basic.min.js"),
     )
-    return text
+    return text.encode("utf-8", "backslashreplace").decode()  # halves of characters in names
 
 
 def _read(name: str) -> str:
@@ -96,8 +102,10 @@ def _table(content: Content) -> list[dict[str, Any]]:
     """Rows of the table of metrics, as it stands before any K is chosen."""
     rows = []
     for metric in content.metrics:
-        best = max(model.points[metric].value for model in content.models)
-        for model in content.models:
+        way = -1.0 if metric.lower_is_better else 1.0
+        best_first = sorted(content.models, key=lambda model: -way * model.points[metric].value)
+        best = best_first[0].points[metric].value
+        for model in best_first:
             one = model.points[metric]
             rows.append(
                 {
@@ -135,7 +143,13 @@ def _data(content: Content) -> dict[str, Any]:
     return {
         "models": [_of_model(model, keys) for model in content.models],
         "metrics": [
-            {"key": m.key, "name": m.name, "k": m.k, "curve": _has_curve(content, m)}
+            {
+                "key": m.key,
+                "name": m.name,
+                "k": m.k,
+                "curve": _has_curve(content, m),
+                "lower": m.lower_is_better,
+            }
             for m in content.metrics
         ],
         "curves": list(content.models[0].curves),

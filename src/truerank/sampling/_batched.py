@@ -10,7 +10,7 @@ from truerank._types import FloatArray, IntArray
 from truerank.designs.climb import Money, climb
 from truerank.sampling import _tie_modes, streams
 from truerank.sampling._drawing import Drawing, Ranked
-from truerank.scoring.ledger import Ledger, asking_once
+from truerank.scoring.ledger import Ledger, asking_once, by_pairs
 from truerank.scoring.scorer import Scorer, checked
 from truerank.scoring.task import Task
 
@@ -112,15 +112,21 @@ class Batched:
 
 def sample(scorer: Scorer, task: Task, drawing: Drawing, advance: Callable[[int], None]) -> Ranked:
     """Level by level for all rows that go on, so that the calls stay large."""
-    sampler = Batched(scorer, task, drawing)
-    scheme, above, size = climb(
-        drawing.scheme,
-        task.n_items,
-        sampler.draw,
-        total=drawing.total,
-        money=sampler.money,
-        advance=advance,
-    )
+    ladder = drawing.scheme.ladder
+    # Without a budget every level is taken to cost as much as the first: about half go on.
+    most = task.n_rows * (1.0 + (ladder[0] - 1) * len(ladder))
+    if drawing.total is not None:
+        most = min(most, task.n_rows + drawing.total)
+    with by_pairs(scorer, task.n_rows, most, advance) as (asked, told):
+        sampler = Batched(asked, task, drawing)
+        scheme, above, size = climb(
+            drawing.scheme,
+            task.n_items,
+            sampler.draw,
+            total=drawing.total,
+            money=sampler.money,
+            advance=told,
+        )
     return Ranked(
         above, sampler.tied, size, sampler.pairs, scheme, drawing.breaks_ties,
         target_score=sampler.target_score,
@@ -136,13 +142,14 @@ def given(
     advance: Callable[[int], None],
 ) -> Ranked:
     """Rank each row's target among negatives[start[row]:start[row + 1]]."""
-    sampler = Batched(scorer, task, drawing)
     above, tied = np.zeros((2, task.n_rows), dtype=np.int64)
     length = np.diff(start)
-    for rows in _batches(length):
-        place = start[rows, None] + np.arange(length[rows[0]])
-        above[rows], tied[rows] = sampler.count(rows, negatives[place])
-        advance(rows.size)
+    with by_pairs(scorer, task.n_rows, task.n_rows + int(start[-1]), advance) as (asked, told):
+        sampler = Batched(asked, task, drawing)
+        for rows in _batches(length):
+            place = start[rows, None] + np.arange(length[rows[0]])
+            above[rows], tied[rows] = sampler.count(rows, negatives[place])
+            told(rows.size)
     return Ranked(
         above, tied, length + 1, sampler.pairs, drawing.scheme, drawing.breaks_ties,
         target_score=sampler.target_score,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank._types import IntArray
 from truerank.designs.fixed import Fixed
 from truerank.designs.frozen import Frozen, FrozenNegatives, check_repeated, raise_if, starts
@@ -211,6 +211,7 @@ def freeze(
     >>> tr.sampling.freeze(scorer, ([0, 1, 2], [4, 5, 6]), tr.designs.Fixed(num_negatives=9))
     FrozenNegatives(3 test rows; 9 negatives each, without replacement; a57f06d79e1a)
     """
+    _arguments.check(freeze, locals())
     if not isinstance(design, Fixed) or design.shared_by is not None or design.users is not None:
         raise InputError(
             f"design is {design!r}; negatives are frozen by a Fixed design without shared_by and "

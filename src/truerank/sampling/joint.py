@@ -29,7 +29,7 @@ from truerank.scoring.task import Task
 
 _PAIRS = 2**18  # scored at a time
 _FEW = 4  # models, up to which every pair is kept
-_ABOVE, _TIED, _BELOW = range(3)
+ABOVE, TIED, BELOW = range(3)
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -80,12 +80,8 @@ def rank_together(
     seed, ties, progress
         As in `carry_out`.
     """
-    if isinstance(design, Fixed) and design.shared_by is not None:
-        raise InputError(
-            f"shared_by is {design.shared_by}; several models are counted with negatives of each "
-            "user's own: leave shared_by out, or count one model at a time"
-        )
-    asked = {name: _remembering(scorer) for name, scorer in scorers.items()}
+    check_own_negatives(design)
+    asked = {name: remembering(scorer) for name, scorer in scorers.items()}
     ranked = {
         name: carry_out(scorer, tasks[name], design, seed=seed, ties=ties, progress=progress)
         for name, scorer in asked.items()
@@ -96,17 +92,14 @@ def rank_together(
         n_rows = tasks[baseline].n_rows
         return RankedTogether(ranked, (), np.zeros((n_rows, 0, 3, 3), dtype=np.int64))
     pairs = _kept_pairs(ranked, baseline)
-    mode = while_drawing(design, ties)
-    drawing = drawing_of(design.scheme(tasks[baseline].catalogue), mode, tasks[baseline], seed)
-    if isinstance(design, (Fixed, Adaptive)):
-        drawing = dataclasses.replace(drawing, draw=design.draw)
+    drawing = drawing_again(design, tasks[baseline], seed, ties)
     joint = np.zeros((tasks[baseline].n_rows, len(pairs), 3, 3), dtype=np.int64)
-    negatives = _negatives(asked[baseline], tasks[baseline], design, drawing, seed)
+    negatives = negatives_again(asked[baseline], tasks[baseline], design, drawing, seed)
     with _progress.reporting(progress, joint.shape[0], "comparing") as advance:
         for rows, wanted in _batches(ranked, pairs):
             items = negatives(rows, wanted)
             place = {
-                name: _places(asked[name], task, rows, items, needed, drawing)
+                name: places(asked[name], task, rows, items, needed, drawing)
                 for name, task in tasks.items()
                 if (needed := _needed(ranked, pairs, name, rows)) is not None
             }
@@ -120,7 +113,24 @@ def rank_together(
     return RankedTogether(ranked, pairs, joint)
 
 
-def _remembering(scorer: Scorer) -> Scorer:
+def check_own_negatives(design: Design) -> None:
+    """Raise for negatives that users share: which user met which is not told then."""
+    if isinstance(design, Fixed) and design.shared_by is not None:
+        raise InputError(
+            f"shared_by is {design.shared_by}; several models are counted with negatives of each "
+            "user's own: leave shared_by out, or count one model at a time"
+        )
+
+
+def drawing_again(design: Design, task: Task, seed: int, ties: str) -> Drawing:
+    """What draws the negatives of a design a second time."""
+    drawing = drawing_of(design.scheme(task.catalogue), while_drawing(design, ties), task, seed)
+    if isinstance(design, (Fixed, Adaptive)):
+        drawing = dataclasses.replace(drawing, draw=design.draw)
+    return drawing
+
+
+def remembering(scorer: Scorer) -> Scorer:
     """A scorer that is asked for no pair twice; vectors and matrices as they are."""
     ledger = asking(scorer)
     if ledger is None:
@@ -151,7 +161,7 @@ def _kept_pairs(ranked: Mapping[str, Ranked], baseline: str) -> Pairs:
     )
 
 
-def _negatives(
+def negatives_again(
     scorer: Scorer, task: Task, design: Design, drawing: Drawing, seed: int
 ) -> Callable[[IntArray, IntArray], IntArray]:
     """A function that gives the first so many negatives of some rows, filled up with targets."""
@@ -201,11 +211,11 @@ def _batches(ranked: Mapping[str, Ranked], pairs: Pairs) -> Iterator[tuple[IntAr
         begin += step
 
 
-def _places(
+def places(
     scorer: Scorer, task: Task, rows: IntArray, items: IntArray, needed: IntArray, drawing: Drawing
 ) -> IntArray:
     """Where a model puts the first ``needed`` items of each row, shape of ``items``."""
-    place = np.full(items.shape, _BELOW, dtype=np.int64)
+    place = np.full(items.shape, BELOW, dtype=np.int64)
     target = task.target[rows]
     for size in np.unique(needed):  # nothing is asked for that was not ranked before
         at = np.flatnonzero(needed == size)
@@ -219,5 +229,5 @@ def _places(
                 same, drawing.ties, drawing.tie_keys[rows[at]], asked[:, 1:], target[at]
             )
             tied = np.zeros_like(same)
-        place[at, :size] = np.where(over, _ABOVE, np.where(tied, _TIED, _BELOW))
+        place[at, :size] = np.where(over, ABOVE, np.where(tied, TIED, BELOW))
     return place

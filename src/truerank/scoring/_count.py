@@ -27,8 +27,8 @@ _WORDS = 128  # of eight counters of one byte each, added up at a time: fewer th
 
 
 @dataclass(frozen=True)
-class Targets:
-    """The targets of some users, in layers: the first of each, then the second of those with two...
+class Bounds:
+    """Scores of users' targets and bounds about them, in layers: the first of each user, then ...
 
     In layer k user r has target ``offset[k] + r``, if that is below ``offset[k + 1]``.
     A product within ``fixed + slope * |item|`` of the target's score may stand for a higher, an
@@ -66,7 +66,7 @@ class Kernels(Protocol):
 
     def tally(
         self,
-        targets: Targets,
+        targets: Bounds,
         first_user: int,
         users: FloatArray,
         left_out: IntArray,
@@ -105,7 +105,7 @@ class Numpy:
 
     def tally(
         self,
-        targets: Targets,
+        targets: Bounds,
         first_user: int,
         users: FloatArray,
         left_out: IntArray,
@@ -130,7 +130,7 @@ class Numpy:
 
     def _layer(
         self,
-        targets: Targets,
+        targets: Bounds,
         at: slice,
         scores: FloatArray,
         users: FloatArray,
@@ -196,7 +196,7 @@ class Numba:
 
     def tally(
         self,
-        targets: Targets,
+        targets: Bounds,
         first_user: int,
         users: FloatArray,
         left_out: IntArray,

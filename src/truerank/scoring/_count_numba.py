@@ -11,6 +11,9 @@ import numpy as np
 from truerank.scoring.factors import LANES
 
 _STRIP = 64  # scores looked through at a time for doubtful ones
+_WIDE = 128  # the same, where scores are small integers
+_MANY = 4  # targets of a user from which on scores are compared as small integers
+_SPAN, _LARGEST = 31_000, 32_000  # of these integers: between the targets, and beyond
 
 
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -61,6 +64,91 @@ def count(scores: Any, target: Any, above: Any, tied: Any) -> None:
 
 
 @_compiled
+def _tally_many(
+    scores: Any,
+    row: int,
+    small: Any,
+    norm: float,
+    first_user: int,
+    users: Any,
+    items: Any,
+    offset: Any,
+    target: Any,
+    slope: Any,
+    fixed: Any,
+    above: Any,
+    tied: Any,
+    lanes: Any,
+    low: Any,
+    high: Any,
+) -> None:
+    """Count a row for its many targets, by scores that are rounded to integers of 16 bits.
+
+    Rounding keeps the order: a score whose integer is above that of a bound is above the bound.
+    Twice as many integers as scores are compared at a time; the few that share their integer with
+    a bound are looked at again. The integers span what lies between the targets.
+    """
+    n_targets = 0
+    while n_targets < offset.size - 1:
+        if offset[n_targets] + first_user + row >= offset[n_targets + 1]:
+            break
+        n_targets += 1
+    least_low, most_high = np.inf, -np.inf
+    for layer in range(n_targets):
+        pair = offset[layer] + first_user + row
+        doubt = fixed[pair] + slope[pair] * norm
+        low[layer], high[layer] = target[pair] - doubt, target[pair] + doubt
+        least_low, most_high = min(least_low, low[layer]), max(most_high, high[layer])
+    middle = scores.dtype.type((least_low + most_high) / 2)
+    step = scores.dtype.type(2 * _SPAN / max(most_high - least_low, 1e-32))  # finite
+    least, most = scores.dtype.type(-_LARGEST), scores.dtype.type(_LARGEST)
+    for column in range(scores.shape[1]):
+        small[column] = np.int16(min(max((scores[row, column] - middle) * step, least), most))
+    for layer in range(n_targets):
+        pair = offset[layer] + first_user + row
+        small_low = np.int16(min(max((low[layer] - middle) * step, least), most))
+        small_high = np.int16(min(max((high[layer] - middle) * step, least), most))
+        over, reach = np.int16(0), np.int16(0)
+        for column in range(small.size):
+            over = np.int16(over + np.int16(small[column] > small_high))
+            reach = np.int16(reach + np.int16(small[column] >= small_low))
+        above[pair] += over
+        near = int(reach) - int(over)
+        inside = np.uint16(small_high - small_low)  # integers from the lower bound on, unsigned
+        begin = 0
+        while near > 0:
+            strip = small[begin : begin + _WIDE]
+            found = np.int16(0)
+            for column in range(strip.size):
+                found = np.int16(found + np.int16(np.uint16(strip[column] - small_low) <= inside))
+            if found > 0:
+                near -= int(found)
+                for column in range(strip.size):
+                    if np.uint16(strip[column] - small_low) <= inside:
+                        score = scores[row, begin + column]
+                        if score >= low[layer] and score <= high[layer]:
+                            score = _lane_dot(users, row, items, begin + column, lanes)
+                        above[pair] += score > target[pair]
+                        tied[pair] += score == target[pair]
+                        found = np.int16(found - 1)
+                        if found == 0:
+                            break
+            begin += _WIDE
+
+
+@_compiled
+def _next_left_out(left_out: Any, at: Any, end: Any, row: int, stop: int) -> int:
+    """Where the left-out items of a row before item ``stop`` end; ``at`` moves on behind them."""
+    from_, till = at[row], end[row]
+    if from_ < till and left_out[till - 1] >= stop:  # not all the rest
+        till = from_
+        while left_out[till] < stop:
+            till += 1
+    at[row] = till
+    return int(till)
+
+
+@_compiled
 def tally(
     scores: Any,
     first: int,
@@ -82,7 +170,18 @@ def tally(
     width = scores.shape[1]
     lanes = np.empty(LANES, dtype=scores.dtype)
     bounds = np.empty(2, dtype=scores.dtype)
+    lows, highs = np.empty((2, offset.size), dtype=scores.dtype)
+    small = np.empty(width if offset.size > _MANY else 0, dtype=np.int16)
     for row in range(scores.shape[0]):
+        if offset.size > _MANY and offset[_MANY - 1] + first_user + row < offset[_MANY]:
+            from_ = at[row]
+            for here in range(from_, _next_left_out(left_out, at, end, row, first + width)):
+                scores[row, left_out[here] - first] = -np.inf
+            _tally_many(
+                scores, row, small, norm, first_user, users, items,
+                offset, target, slope, fixed, above, tied, lanes, lows, highs,
+            )  # fmt: skip
+            continue
         for layer in range(offset.size - 1):
             pair = offset[layer] + first_user + row
             if pair >= offset[layer + 1]:
@@ -97,12 +196,8 @@ def tally(
                 reach = np.int32(reach + np.int32(scores[row, column] >= low))
             if layer == 0:
                 # After the count, when the row is in the nearest cache.
-                from_, till = at[row], end[row]
-                if from_ < till and left_out[till - 1] >= first + width:  # not all the rest
-                    till = from_
-                    while left_out[till] < first + width:
-                        till += 1
-                at[row] = till
+                from_ = at[row]
+                till = _next_left_out(left_out, at, end, row, first + width)
                 for here in range(from_, till):
                     score = scores[row, left_out[here] - first]
                     over = np.int32(over - np.int32(score > high))

@@ -46,6 +46,8 @@ class Ids:
                     f"{self.kind} ids of {where} are {given.dtype}, those of the scorer "
                     f"{self._sorted.dtype}: give both as numbers or both as strings"
                 )
+            if not self._sorted.size:
+                raise InputError(f"{self.kind}_ids is empty; the scorer knows no {self.kind}")
             at = np.minimum(np.searchsorted(self._sorted, given), self._sorted.size - 1)
             known = self._sorted[at] == given
             rows = self._order[at]

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truerank import _blas
 from truerank._types import FloatArray, IntArray
-from truerank.scoring import _blas
 from truerank.scoring._blocks import Block, Blocks
-from truerank.scoring._count import Kernels, Tally, Targets, kernels
+from truerank.scoring._count import Bounds, Kernels, Tally, kernels
 from truerank.scoring.factors import LANES, Factors, row_norms
 from truerank.scoring.task import Task
 
@@ -95,7 +95,7 @@ class _Ranker:
             np.matmul(vectors, items.T, out=scores)
             tally(scores, first, items, self._norm[at])
 
-    def _targets(self, block: Block, vectors: FloatArray) -> Targets:
+    def _targets(self, block: Block, vectors: FloatArray) -> Bounds:
         norm = row_norms(vectors).astype(np.float64)[block.place]
         target = self._task.target[block.row]
         score = self._kernels.scores(vectors, block.place, self._items, target)
@@ -108,7 +108,7 @@ class _Ranker:
         fixed = np.abs(score).astype(np.float64) * float(info.eps) + 4 * width * float(info.tiny)
         fixed[norm == 0] = 0  # the scores of a user of zeros are 0 without doubt
         above, tied = np.zeros((2, block.row.size), dtype=np.int64)
-        return Targets(block.offset, score, slope, fixed, above, tied)
+        return Bounds(block.offset, score, slope, fixed, above, tied)
 
 
 def _rows(array: npt.NDArray[Any], index: IntArray) -> npt.NDArray[Any]:

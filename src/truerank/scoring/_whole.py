@@ -11,7 +11,7 @@ from truerank.errors import InputError
 from truerank.scoring._blocks import Block, Blocks
 from truerank.scoring._count import kernels
 from truerank.scoring._rectangles import rectangles
-from truerank.scoring.ledger import is_function
+from truerank.scoring.ledger import by_pairs, is_function
 from truerank.scoring.scorer import Scorer, real_numbers
 from truerank.scoring.task import Task
 
@@ -21,6 +21,12 @@ _ASKED = 2**20  # pairs asked for in one call of `score`
 
 def count(scorer: Scorer, task: Task, advance: Callable[[int], None]) -> tuple[IntArray, IntArray]:
     """Pool items that score above each target, and those that tie with it, (n_rows,) each."""
+    n_pairs = float(task.n_items.sum())
+    with by_pairs(scorer, task.n_rows, n_pairs, advance) as (asked, told):
+        return _count(asked, task, told)
+
+
+def _count(scorer: Scorer, task: Task, advance: Callable[[int], None]) -> tuple[IntArray, IntArray]:
     whole = scorer.scores_rows
     score = _catalogue if whole else _candidates
     size = max(1, (_SCORES if whole else _ASKED) // task.catalogue)

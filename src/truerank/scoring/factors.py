@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError
 from truerank.scoring._ids import Ids
@@ -27,9 +27,9 @@ class Factors(Scorer):
     Parameters
     ----------
     user_factors : array-like of float, shape (n_users, d)
-        Vectors of the users, float32 or float64; may be memory-mapped.
+        Vectors of the users, float32 or float64; may be memory-mapped, or a tensor of torch.
     item_factors : array-like of float, shape (n_items, d)
-        Vectors of the items, float32 or float64; may be memory-mapped.
+        Vectors of the items, float32 or float64; may be memory-mapped, or a tensor of torch.
     item_biases : array-like of float, shape (n_items,), optional
         Added to the scores. Biases of users are not needed: they cannot change a rank.
     cosine : bool
@@ -61,6 +61,7 @@ class Factors(Scorer):
         user_ids: Any = None,
         item_ids: Any = None,
     ) -> None:
+        _arguments.check(Factors.__init__, locals())
         users, items = (
             _vectors(user_factors, "user_factors"),
             _vectors(item_factors, "item_factors"),
@@ -187,7 +188,7 @@ def _scaled(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def _vectors(values: Any, name: str) -> npt.NDArray[Any]:
     try:
-        array = values if isinstance(values, np.ndarray) else np.asarray(values)
+        array = values if isinstance(values, np.ndarray) else np.asarray(_detached(values))
     except (TypeError, ValueError) as error:  # rows of different length
         raise InputError(f"{name} cannot be read as a matrix: {error}") from None
     if array.ndim != 2 or 0 in array.shape:
@@ -198,6 +199,14 @@ def _vectors(values: Any, name: str) -> npt.NDArray[Any]:
         array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
     _check_finite(array, name)
     return array
+
+
+def _detached(values: Any) -> Any:
+    """Tensors of torch, parameters in training and those on a GPU too, as numpy reads them."""
+    if not hasattr(values, "detach"):
+        return values
+    values = values.detach().cpu()
+    return values.float() if "float16" in str(values.dtype) else values  # bfloat16 too
 
 
 def _check_finite(array: npt.NDArray[Any], name: str) -> None:

@@ -11,15 +11,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank._types import FloatArray, IntArray
 from truerank.designs.purse import Purse
 from truerank.errors import InputError, OutOfBudget, TruerankError
+from truerank.scoring._asking import Asking
 from truerank.scoring._calls import completed, within
 from truerank.scoring._ids import Ids
 from truerank.scoring._pair_cache import PairCache
+from truerank.scoring._partial import arrived as arrived_of
 from truerank.scoring._rectangles import rectangles
-from truerank.scoring.scorer import Scorer, checked
+from truerank.scoring.scorer import Scorer
 
 _LONGEST_PAUSE = 60.0  # seconds
 
@@ -34,6 +36,10 @@ class Callable(Scorer):
     target), and all users of a call have equally many: users with another number of missing items
     go into other calls, and a user with more than ``batch_pairs`` into several. No user occurs
     twice in a call.
+
+    Scores that did not arrive are NaN or None, or None for all of a user's; a row may also be too
+    short, and so may the whole answer. What did arrive is kept, and only the rest is asked for
+    again, within ``retries``; an answer with too few rows counts as none.
 
     A pair's score must depend on that pair alone. A list-wise ranker, whose scores depend on the
     other items of the list, is no scorer in this sense.
@@ -54,11 +60,13 @@ class Callable(Scorer):
     cache : str or path, optional
         A folder that keeps scored pairs. A run that broke off, or a second evaluation, asks only
         for pairs that have no score under ``name``. Each batch is safe on disk when the next
-        begins.
+        begins. Processes that share a folder ask for no pair that another is asking for; a
+        damaged block of the file costs its own pairs only.
     name : str, optional
         Name and version of the model in the cache. Change it whenever the scores change.
     retries : int
-        How often a call that raises or times out is tried again.
+        How often what a call left open (it raised, timed out or answered in part) is asked for
+        again.
     backoff : float
         Seconds before the first retry, doubled for each further one, at most a minute.
     timeout : float, optional
@@ -68,6 +76,10 @@ class Callable(Scorer):
         Number of calls at once, in threads: for functions that wait for others, such as a web
         service. The function must then be safe to call from several threads. Scores do not depend
         on it.
+    time_limit : float, optional
+        Seconds for all calls together, from the first one on. No call is begun after that, and the
+        run ends with an error; with a ``cache`` the next run goes on there. For an evaluation that
+        plans to fit into a time, see ``Auto(seconds=...)``.
 
     Attributes
     ----------
@@ -107,7 +119,9 @@ class Callable(Scorer):
         backoff: float = 0.5,
         timeout: float | None = None,
         concurrency: int = 1,
+        time_limit: float | None = None,
     ) -> None:
+        _arguments.check(Callable.__init__, locals())
         _check_function(function)
         self.function = function
         self.user_ids = Ids("user", None, user_ids)
@@ -119,8 +133,16 @@ class Callable(Scorer):
             None if timeout is None else _checks.real(timeout, "timeout", low=0.0, open_low=True)
         )
         self.concurrency = _checks.integer(concurrency, "concurrency", low=1, high=1024)
+        self.time_limit = (
+            None
+            if time_limit is None
+            else _checks.real(time_limit, "time_limit", low=0.0, open_low=True)
+        )
+        self._began: float | None = None  # the first call
         if cache is None and name is not None:
-            raise InputError(f"name is {name!r} but there is no cache=; give both or neither")
+            raise InputError(
+                f"name is {_checks.shown(name)} but there is no cache=; give both or neither"
+            )
         self._cache = None if cache is None else PairCache(cache, name)
         self.calls = self.asked_pairs = self.scored_pairs = self.cached_pairs = 0
         self.asked_seconds = 0.0
@@ -155,24 +177,20 @@ class Callable(Scorer):
         missing = np.flatnonzero(np.isnan(scores))
         most = purse.call_size(self.batch_pairs)
         calls = [missing[at] for at in rectangles(user[missing], most)]
-        batches = completed(
-            calls,
-            lambda at: self._call(distinct[user[at[:, 0]]], item[at], purse),
-            self.concurrency,
-        )
+        whose = distinct[user]
+        asking = Asking(self, whose, item, scores, purse)
         begin = time.perf_counter()
         try:
-            for batch in batches:
-                for at, (_, _, values) in batch:
-                    scores[at] = values
-                if self._cache is not None:
-                    self._cache.add([call for _, call in batch])
+            for batch in completed(calls, asking.answer, self.concurrency):
+                asking.keep([claim for _, claim in batch])
         except BaseException:
+            asking.keep()
             kept = ~np.isnan(scores)
-            rescue(distinct[user[kept]] * self.n_items + item[kept], scores[kept])
+            rescue(whose[kept] * self.n_items + item[kept], scores[kept])
             raise
         finally:
-            self.asked_seconds += time.perf_counter() - begin
+            asking.release()
+            self.asked_seconds += max(0.0, time.perf_counter() - begin - asking.waited)
         return np.asarray(scores[back].reshape(items.shape))
 
     def _is_cached(self, users: IntArray, items: IntArray) -> npt.NDArray[np.bool_]:
@@ -217,56 +235,116 @@ class Callable(Scorer):
             self.cached_pairs += int(np.count_nonzero(~np.isnan(scores)))
         return scores
 
-    def _call(
-        self, users: IntArray, items: IntArray, purse: Purse
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float64]]:
-        """User ids, item ids and scores of one call, tried again as often as agreed."""
-        user_ids, item_ids = self.user_ids.values(users), self.item_ids.values(items)
-        failure: Exception | None = None
+    def _fill(
+        self,
+        scores: npt.NDArray[np.float64],
+        at: IntArray,
+        whose: IntArray,
+        item: IntArray,
+        purse: Purse,
+        arrived: abc.Callable[[IntArray], None],
+    ) -> None:
+        """Ask for the pairs ``at``, users by items; again for what is missing, as agreed.
+
+        Scores are written where they belong as they arrive, so that an error loses none of them.
+        """
+        failure: BaseException | None = None
+        lack = ""
         for attempt in range(self.retries + 1):
-            try:
-                purse.pay(item_ids.size, again=attempt > 0)
-            except OutOfBudget as error:
-                raise error from failure
-            with self._lock:
-                self.calls += 1
-                self.asked_pairs += item_ids.size
-            try:
-                answer = within(
-                    # Copies: the function may change what it is given.
-                    lambda: self.function(user_ids.copy(), item_ids.copy()),
-                    self.timeout,
+            if attempt:
+                self._pause(attempt - 1)
+            open_ = at.ravel()[np.isnan(scores[at.ravel()])]
+            for part in rectangles(whose[open_], open_.size):
+                place = open_[part]
+                failure, lack = self._attempt(
+                    scores, place, whose, item, purse, again=attempt > 0, before=failure
                 )
-                scores = self._checked(answer, user_ids, item_ids)
-            except InputError as error:  # would be the same again
-                raise InputError(f"{error}. {self._kept}") from error.__cause__
-            except Exception as error:
-                purse.lose(item_ids.size)
-                failure = error
-                if attempt == self.retries:
-                    times = "once" if attempt == 0 else f"{attempt + 1} times"
-                    raise TruerankError(
-                        f"the scoring function failed for {_some(user_ids, 'user')} with "
-                        f"{item_ids.shape[1]} items each, tried {times}: "
-                        f"{type(error).__name__}: {error}. {self._kept}"
-                    ) from error
-                self._sleep(min(self.backoff * 2.0 ** min(attempt, 60), _LONGEST_PAUSE))
-            else:
-                purse.receive(scores.size)
-                with self._lock:
-                    self.scored_pairs += scores.size
-                return user_ids, item_ids, scores
-        raise AssertionError("unreachable")
+                arrived(place[~np.isnan(scores[place])])
+            if not np.isnan(scores[at]).any():
+                return
+        times = "once" if self.retries == 0 else f"{self.retries + 1} times"
+        open_ = at[np.isnan(scores[at]).any(axis=1)]
+        users = self.user_ids.values(whose[open_[:, 0]])
+        if failure is None:
+            raise InputError(
+                f"{self._who(users)} gave no full answer, tried {times}: {lack}; such scores "
+                f"cannot be ranked. {self._kept}"
+            )
+        raise TruerankError(
+            f"the scoring function failed for {_some(users, 'user')} with {at.shape[1]} items "
+            f"each, tried {times}: {type(failure).__name__}: {failure}. {self._kept}"
+        ) from failure
 
-    def _checked(
-        self, answer: Any, user_ids: npt.NDArray[Any], item_ids: npt.NDArray[Any]
-    ) -> npt.NDArray[np.float64]:
-        def pair(at: tuple[int, ...]) -> str:
-            return f"for user {user_ids[at[0]]}, item {item_ids[at]}"
+    def _attempt(
+        self,
+        scores: npt.NDArray[np.float64],
+        place: IntArray,
+        whose: IntArray,
+        item: IntArray,
+        purse: Purse,
+        *,
+        again: bool,
+        before: BaseException | None,
+    ) -> tuple[BaseException | None, str]:
+        """One call: why it failed, or what its answer lacks."""
+        user_ids = self.user_ids.values(whose[place[:, 0]])
+        item_ids = self.item_ids.values(item[place])
+        self._check_time()
+        try:
+            purse.pay(place.size, again=again)
+        except OutOfBudget as error:
+            raise error from before
+        with self._lock:
+            self.calls += 1
+            self.asked_pairs += place.size
+        try:
+            answer = within(
+                # Copies: the function may change what it is given.
+                lambda: self.function(user_ids.copy(), item_ids.copy()),
+                self.timeout,
+            )
+            values, lack = arrived_of(
+                answer,
+                item_ids.shape,
+                self._who(user_ids),
+                where=lambda at: f"for user {user_ids[at[0]]}, item {item_ids[at]}",
+            )
+        except InputError as error:  # would be the same again
+            raise InputError(f"{error}. {self._kept}") from error.__cause__
+        except (Exception, SystemExit) as error:  # the latter too is a failure of the function
+            purse.lose(place.size)
+            return error, ""
+        scores[place] = values
+        here = int(np.count_nonzero(~np.isnan(values)))
+        if here < place.size:
+            purse.lose(place.size - here)
+        purse.receive(here)
+        with self._lock:
+            self.scored_pairs += here
+        return None, lack
 
-        who = f"the scoring function, asked for {_some(user_ids, 'user')},"
-        scores = checked(answer, item_ids.shape, who, where=pair)
-        return scores.astype(np.float64, copy=False)
+    def _who(self, user_ids: npt.NDArray[Any]) -> str:
+        return f"the scoring function, asked for {_some(user_ids, 'user')},"
+
+    def _pause(self, n_failures: int) -> None:
+        """Before the next attempt, as long as the time limit has it."""
+        pause = min(self.backoff * 2.0 ** min(n_failures, 60), _LONGEST_PAUSE)
+        if self.time_limit is not None and self._began is not None:
+            pause = min(pause, max(0.0, self._began + self.time_limit - time.perf_counter()))
+        self._sleep(pause)
+
+    def _check_time(self) -> None:
+        """Raise if no further call may be begun."""
+        with self._lock:
+            if self._began is None:
+                self._began = time.perf_counter()
+            spent = time.perf_counter() - self._began
+        if self.time_limit is not None and spent > self.time_limit:
+            raise TruerankError(
+                f"time_limit is {self.time_limit:g} s, and {spent:.3g} s have passed since the "
+                f"first call, with {self.scored_pairs:,} pairs scored: give more time, or a "
+                f"smaller budget. {self._kept}"
+            )
 
     @property
     def _kept(self) -> str:

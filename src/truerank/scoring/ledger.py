@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import abc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -15,6 +16,7 @@ from truerank.scoring._rectangles import rectangles
 from truerank.scoring.function import Callable
 from truerank.scoring.scorer import Scorer, real_numbers
 
+Callback = abc.Callable[[int], None]
 _CALL = 2**18  # pairs in one call, where some of those wanted are known already
 
 
@@ -248,6 +250,61 @@ class Ledger(Scorer):
             scores[here] = score[at[here]]
             known |= here
         return scores, known
+
+
+@contextmanager
+def by_pairs(
+    scorer: Scorer, n_rows: int, n_pairs: float, advance: Callback
+) -> Iterator[tuple[Scorer, Callback]]:
+    """Report the progress of a function by the pairs it has answered, in rows.
+
+    Ladders are climbed level by level, and the rows of a level are done all at once at its end: a
+    bar by rows would stand still for as long as a level takes.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        Any scorer; of others than functions nothing changes.
+    n_rows : int
+        Rows in all.
+    n_pairs : float
+        Pairs that all rows together may take.
+    advance : callable
+        Told how many more rows are done.
+
+    Yields
+    ------
+    tuple of (Scorer, callable)
+        The scorer to ask and whom to tell how many rows are done, within the block.
+    """
+    if not is_function(scorer):
+        yield scorer, advance
+        return
+    ledger = scorer if isinstance(scorer, Ledger) else Ledger(scorer)
+    told = done = answered = 0
+
+    def reach(rows: int) -> None:
+        nonlocal told
+        if rows > told:
+            advance(rows - told)
+            told = rows
+
+    def pairs(more: int) -> None:
+        nonlocal answered
+        answered += more
+        reach(min(n_rows - 1, int(n_rows * answered / max(n_pairs, 1.0))))
+
+    def rows(more: int) -> None:
+        nonlocal done
+        done += more
+        reach(min(done, n_rows - 1))  # a budget may be spent on rows that were done
+
+    before, ledger.purse.tell = ledger.purse.tell, pairs
+    try:
+        yield ledger, rows
+        reach(done)
+    finally:
+        ledger.purse.tell = before
 
 
 def asking(scorer: Scorer) -> Ledger | None:

@@ -7,6 +7,7 @@ user's pool, the pool's size, and the user's random key.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truerank._types import IntArray
-from truerank.errors import InputError
+from truerank.errors import AssumptionWarning, InputError
 from truerank.outcomes import tables
 from truerank.rng import Keys, user_keys
 from truerank.scoring.scorer import Scorer
@@ -146,6 +147,7 @@ def interactions(source: Any, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[
     """User ids and item ids, one a row, of a table, a pair of arrays or a sparse matrix."""
     if hasattr(source, "tocoo"):
         entries = source.tocoo()
+        _check_relevance(entries.data, name)
         return np.asarray(entries.row, np.int64), np.asarray(entries.col, np.int64)
     if isinstance(source, (tuple, list)):
         if len(source) != 2:
@@ -162,9 +164,34 @@ def interactions(source: Any, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[
         if columns[0] is None or columns[1] is None:
             raise table.missing("user_id and item_id")
         users, items = (table.values(column) for column in columns if column)
+        if (graded := table.find("relevance")) is not None:
+            _check_relevance(table.values(graded), name, graded)
     if users.shape != items.shape or users.ndim != 1:
         raise InputError(f"{name} has {users.shape} user ids and {items.shape} item ids")
     return users, items
+
+
+def _check_relevance(values: npt.NDArray[Any], name: str, column: str | None = None) -> None:
+    """Raise for rows of a test that are no targets; say that degrees of relevance do not count."""
+    if name != "test":
+        return
+    where = "values" if column is None else f"column {column}"
+    if values.dtype.kind not in "biuf":
+        raise InputError(f"test: {where} must hold numbers, the relevance of each row")
+    if not (none := ~(values > 0)).any():
+        if column is not None and (values != values[0]).any():
+            warnings.warn(
+                f"test: {where} has {np.unique(values).size} degrees of relevance; metrics are "
+                "binary, and every row counts as one target (without the column: no warning)",
+                AssumptionWarning,
+                stacklevel=2,
+            )
+        return
+    row = int(np.argmax(none))
+    raise InputError(
+        f"test: {where} of {int(none.sum()):,} rows are not above 0 (the first, row {row}: "
+        f"{values[row]}); rows of the test are targets: leave out those that are not relevant"
+    )
 
 
 def _with_training(

@@ -95,6 +95,10 @@ class Torch(Scorer):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _torch=_import_torch())
 
+    @property
+    def scores_rows(self) -> bool:
+        return self._score_all is not None  # else all items are asked for pair by pair
+
     def score(self, users: IntArray, items: IntArray) -> FloatArray:
         users, items = np.asarray(users), np.asarray(items)
         pairs = np.repeat(users, items.shape[1]), items.ravel()

@@ -445,3 +445,40 @@ def test_adaptive_ladders_that_a_budget_cut_may_be_compared():
     fixed = tr.RankCounts.from_ranks(np.ones(300, int), n_items=500, sample_size=20)
     with pytest.raises(tr.InputError, match="scheme is"):
         tr.compare({"a": counts["a"], "fixed": fixed}, "recall@10")
+
+
+def _many(n_models, seed=0):
+    """Models whose sampled ranks get a little worse from one to the next."""
+    rng = np.random.default_rng(seed)
+    found = {}
+    for number in range(n_models):
+        above = rng.binomial(49, rng.random(60) ** (3.0 - 1.5 * number / n_models))
+        found[f"m{number}"] = tr.RankCounts.from_ranks(above + 1, n_items=1000, sample_size=50)
+    return found
+
+
+def test_listing_fewer_pairs_changes_no_number():
+    models = _many(7)
+    every = tr.compare(models, "recall@100", pairs="all")
+    best = tr.compare(models, "recall@100", pairs="best")
+    assert len(every.differences) == every.n_tested == best.n_tested == 21
+    leader = every.ranking[0].model
+    assert best.differences == tuple(one for one in every.differences if one.model == leader)
+    assert best.ranking == every.ranking
+    assert best.verdict == every.verdict
+    with pytest.raises(KeyError, match='pairs="all"'):
+        best[every.ranking[1].model, every.ranking[2].model]
+    assert "all 21 pairs" in repr(best)
+
+
+def test_all_pairs_are_listed_up_to_twenty_models():
+    few, many = (tr.compare(_many(number), "recall@100", estimator="bv") for number in (20, 21))
+    assert (len(few.differences), few.n_tested) == (190, 190)
+    assert (len(many.differences), many.n_tested) == (20, 210)
+
+
+def test_pairs_and_baseline_exclude_each_other():
+    with pytest.raises(InputError, match="give one of them"):
+        tr.compare(_many(3), "recall@100", baseline="m1", pairs="all")
+    with pytest.raises(InputError, match="pairs"):
+        tr.compare(_many(3), "recall@100", pairs="some")

@@ -12,7 +12,7 @@ from truerank import estimators, metrics
 from truerank.designs import LJ24, Design, Fixed
 from truerank.inference.intervals.error_law import ErrorLaw, error_law
 from truerank.inference.intervals.fitting import Fitted
-from truerank.inference.intervals.interval import interval_of, is_resolved
+from truerank.inference.intervals.interval import interval_of, is_resolved, range_of
 from truerank.inference.intervals.misfit import LUMPS, features, mean_variance
 from truerank.inference.planning.simulate import simulated_counts
 
@@ -283,7 +283,7 @@ def test_ends_by_hand():
     """Logits, with the spread of a log-normal law, Student's t with 60 degrees of freedom."""
     law = ErrorLaw(*(np.array([error]) for error in (0.03, 0.0, 0.024, 0.0, 0.032, 0.12, 0.7)))
     (recall,) = metrics.parse("recall@10")
-    found = interval_of(0.2, law, 0, 0.95, 0.0, recall.best())
+    found = interval_of(0.2, law, 0, 0.95, 0.0, range_of(recall))
     t = 2.000298
     centre, slope = np.log(0.25), 1 / 0.16
     high = centre + t * np.sqrt(np.log1p((0.05 * slope) ** 2))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank.errors import InputError
 from truerank.outcomes import tables
+from truerank.outcomes._tabular import SplitOptions
 from truerank.outcomes.counts import RankCounts, is_saved
 from truerank.outcomes.paired import (
     UNPAIRED,
@@ -32,6 +33,8 @@ OPTIONS = (
     "repeats",
     "shared_negatives",
     "columns",
+    "zero_based",
+    "drop_missing",
     "by",
 )
 
@@ -50,6 +53,7 @@ def read(models: Any, *, unpaired: bool, options: dict[str, Any], alone: bool = 
     for name in options:
         if name not in OPTIONS:
             raise _checks.unknown("option", name, OPTIONS)
+    _arguments.check_options(SplitOptions, options)
     if isinstance(models, (str, os.PathLike)) and is_saved_paired(models):
         models = PairedCounts.load(models)
         options = {name: value for name, value in options.items() if name != "by"}
@@ -140,8 +144,14 @@ def _check_alike(one: RankCounts, two: RankCounts, first: str, other: str) -> No
 
 
 def _kinds(counts: RankCounts) -> set[object]:
-    """Schemes; of adaptive ones only how items are drawn: a budget cuts ladders by the model."""
-    return {scheme.replacement if scheme.adaptive else scheme for scheme in counts.schemes}
+    """Schemes; of adaptive ones only how items are drawn: a budget cuts ladders by the model.
+
+    Of lists that end early, too: how early is up to the model.
+    """
+    return {
+        scheme.replacement if scheme.adaptive else replace(scheme, seen=None)
+        for scheme in counts.schemes
+    }
 
 
 def _weights(counts: RankCounts, name: str) -> dict[int, float]:

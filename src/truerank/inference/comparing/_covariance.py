@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
-from truerank._types import FloatArray, SupportName
+from truerank._types import FloatArray, IntArray, SupportName
 from truerank.estimators import Estimator, Fit
 from truerank.estimators.support import Support
 from truerank.inference.intervals.error_law import outcome_gains
@@ -17,6 +16,7 @@ from truerank.metrics import Metric
 from truerank.outcomes.paired import PairedCounts
 
 _RESAMPLES = 200  # of users, for estimators without gains
+_BLOCK = 2**20  # numbers drawn at a time
 _NOTHING = 1e-18  # a variance of gains of order 1 that rounding errors leave
 
 
@@ -38,13 +38,13 @@ class Scatter:
         """Whether covariances were measured."""
         return self.total is not None
 
-    def of_difference(self, i: int, j: int) -> float:
-        """Variance of the difference of models i and j, as far as redraws show it."""
-        return _of_difference(self.covariance, i, j)
+    def of_differences(self, i: IntArray, j: IntArray) -> FloatArray:
+        """Variances of the differences of models i and j, as far as redraws show them."""
+        return _of_differences(self.covariance, i, j)
 
-    def hidden_of_difference(self, i: int, j: int) -> float:
-        """The part of that variance which redraws do not show."""
-        return _of_difference(self.hidden, i, j)
+    def hidden_of_differences(self, i: IntArray, j: IntArray) -> FloatArray:
+        """The parts of these variances which redraws do not show."""
+        return _of_differences(self.hidden, i, j)
 
     def reduction(self, i: int, j: int) -> float | None:
         """The share of that variance that pairing takes away."""
@@ -63,14 +63,19 @@ class Scatter:
         """The chance of each model to be the best, (n_models,)."""
         level, axes = np.linalg.eigh(self.covariance + self.hidden)
         root = axes * np.sqrt(np.maximum(level, 0.0))
-        noise = np.random.default_rng(seed).standard_normal((n_draws, len(values)))
-        drawn = np.asarray(values) + noise @ root.T
-        first = drawn >= drawn.max(axis=1, keepdims=True)
-        return np.asarray((first / first.sum(axis=1, keepdims=True)).mean(axis=0))
+        rng, wins = np.random.default_rng(seed), np.zeros(len(values))
+        step = max(1, _BLOCK // len(values))
+        for begin in range(0, n_draws, step):
+            noise = rng.standard_normal((min(step, n_draws - begin), len(values)))
+            drawn = np.asarray(values) + noise @ root.T
+            first = drawn >= drawn.max(axis=1, keepdims=True)
+            wins += (first / first.sum(axis=1, keepdims=True)).sum(axis=0)
+        return wins / n_draws
 
 
-def _of_difference(covariance: FloatArray, i: int, j: int) -> float:
-    return max(float(covariance[i, i] + covariance[j, j] - 2.0 * covariance[i, j]), 0.0)
+def _of_differences(covariance: FloatArray, i: IntArray, j: IntArray) -> FloatArray:
+    own = np.diag(covariance)
+    return np.maximum(own[i] + own[j] - 2.0 * covariance[i, j], 0.0)
 
 
 @dataclass(frozen=True)
@@ -121,12 +126,11 @@ def scatter(
     else:
         within, everyone = _within(total, negatives**2), total
     hidden = np.diag(blur**2)
-    for i, j in combinations(range(len(models)), 2):
-        names = list(models)
-        found = known.get((names[i], names[j])) or known.get((names[j], names[i]))
-        if found is not None:
-            within[i, j] = within[j, i] = found[0] * negatives[i] * negatives[j]
-            hidden[i, j] = hidden[j, i] = found[1] * blur[i] * blur[j]
+    place = {name: i for i, name in enumerate(models)}
+    for (one, two), found in known.items():
+        i, j = place[one], place[two]
+        within[i, j] = within[j, i] = found[0] * negatives[i] * negatives[j]
+        hidden[i, j] = hidden[j, i] = found[1] * blur[i] * blur[j]
     # What the estimates do not see of these users' ranks is part of how users vary: for the
     # population it is in the variance of gains. Left is what the posterior has beyond that.
     beyond = np.diag(np.maximum(law_open - np.diag(everyone), 0.0))

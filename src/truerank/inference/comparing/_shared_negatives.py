@@ -8,6 +8,7 @@ import numpy as np
 
 from truerank._types import IntArray
 from truerank.outcomes.schemes import Scheme
+from truerank.rng import hypergeometric
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ def draw(
             chance = good / np.maximum(good + others, 1)
             found[:, kind] = rng.binomial(draws, chance)
         else:
-            found[:, kind] = rng.hypergeometric(good, others, draws)
+            found[:, kind] = hypergeometric(rng, good, others, draws)
         draws = draws - found[:, kind]
     found[:, -1] = draws
     return found

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, get_args
 
 import numpy as np
 
-from truerank import _checks, estimators
+from truerank import _arguments, _blas, _checks, estimators
 from truerank import metrics as metrics_module
-from truerank._types import FloatArray, Scope, SupportName
+from truerank._types import FloatArray, IntArray, Pairs, Scope, SupportName
 from truerank.errors import InputError
 from truerank.estimators import Estimator, Fit, Naive
 from truerank.estimators.support import Support
@@ -27,22 +27,23 @@ from truerank.inference.comparing._joint_law import Together, together
 from truerank.inference.comparing.comparison import Comparison, Difference, Standing
 from truerank.inference.comparing.user_sampling import HypothesisTest, Sample
 from truerank.inference.intervals.error_law import ErrorLaw, outcome_gains
-from truerank.inference.intervals.fitting import Fitted, fit_to
+from truerank.inference.intervals.fitting import Fitted, bound, fit_to
 from truerank.inference.intervals.interval import (
-    Interval,
     check_confidence,
     check_population_size,
     check_scope,
     interval_of,
     is_resolved,
-    largest,
     normal_quantile,
+    range_of,
 )
 from truerank.metrics import Metric, MetricLike
+from truerank.outcomes._columns import dropped
 from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.paired import PairedCounts
 from truerank.progress import Progress
 
+MOST_IN_ALL_PAIRS = 20  # models whose differences are all listed, unless stated
 _WORLDS = 20_000  # draws that tell who is best
 
 
@@ -85,6 +86,7 @@ def compare(
     scope: Scope = "these-users",
     population_size: float | None = None,
     baseline: str | None = None,
+    pairs: Pairs = "auto",
     unpaired: bool = False,
     support: SupportName | Support = "auto",
     seed: int = 0,
@@ -126,6 +128,10 @@ def compare(
         The number of all users, where it is known.
     baseline : str, optional
         Compare every model with this one alone, instead of every pair.
+    pairs : {"auto", "best", "all"}
+        Which differences to list: all, or those with the best model alone, as ``"auto"`` does for
+        more than 20 models. P-values, places and the verdict are the same either way: they are
+        corrected for all pairs.
     unpaired : bool, default False
         Compare as if each model had users of its own. Needed where models were scored on other
         users, pools or schemes.
@@ -152,9 +158,12 @@ def compare(
     >>> tr.compare(counts, "recall@3").verdict
     'A is better than B on recall@3: +0.5000 against B (95 % interval +0.5000 to +0.5000).'
     """
+    _arguments.check(compare, locals())
     (wanted, *more) = metrics_module.parse(metric)
     if more:
-        raise InputError(f"metric is {metric!r}, which is several; compare on one at a time")
+        raise InputError(
+            f"metric is {_checks.shown(metric)}, which is several; compare on one at a time"
+        )
     (found,) = compare_all(
         models,
         wanted,
@@ -163,6 +172,7 @@ def compare(
         scope=scope,
         population_size=population_size,
         baseline=baseline,
+        pairs=pairs,
         unpaired=unpaired,
         support=support,
         seed=seed,
@@ -172,6 +182,7 @@ def compare(
     return found
 
 
+@_blas.one_thread()
 def compare_all(
     models: Mapping[str, Any] | PairedCounts | Any,
     metrics: MetricLike | Iterable[MetricLike],
@@ -181,11 +192,13 @@ def compare_all(
     scope: Scope = "these-users",
     population_size: float | None = None,
     baseline: str | None = None,
+    pairs: Pairs = "auto",
     unpaired: bool = False,
     support: SupportName | Support = "auto",
     seed: int = 0,
     progress: Progress = None,
     fitted: Mapping[str, Fitted] | None = None,
+    tests: bool = True,
     **table_options: Any,
 ) -> tuple[Comparison, ...]:
     """Compare models on several metrics, each model fitted and redrawn once for all of them.
@@ -206,6 +219,8 @@ def compare_all(
         As in `compare`.
     baseline : str, optional
         As in `compare`.
+    pairs : {"auto", "best", "all"}
+        As in `compare`.
     unpaired : bool, default False
         As in `compare`.
     support : {"auto", "full"} or Support
@@ -217,6 +232,8 @@ def compare_all(
     fitted : dict of str to Fitted, optional
         What is known of some models: fits by the same estimator to the same counts, with all of
         the metrics.
+    tests : bool, default True
+        Whether to do the tests of LJ24, which take about half of the time.
     **table_options
         As in `compare`.
 
@@ -226,10 +243,18 @@ def compare_all(
         One per metric.
     """
     whom = check_scope(scope)
+    if pairs not in get_args(Pairs):
+        raise _checks.unknown("pairs", pairs, get_args(Pairs))
+    if baseline is not None and pairs != "auto":
+        raise InputError(
+            f"baseline is {baseline!r} and pairs is {pairs!r}; give one of them: a baseline is "
+            "compared with each of the others"
+        )
     z = normal_quantile(0.5 + check_confidence(confidence) / 2.0)
     chosen = estimators.get(estimator)
     wanted = metrics_module.parse(metrics)
     data = _compared.read(models, unpaired=unpaired, options=table_options)
+    wanted = bound(wanted, next(iter(data.counts.values())))
     if baseline is not None and baseline not in data.counts:
         raise _checks.unknown("baseline", baseline, data.counts)
     drawn = 0.0 if whom == "these-users" else 1.0
@@ -243,12 +268,13 @@ def compare_all(
             raise InputError(
                 f"{name} has {counts.effective_users:.3g} users; at least 2 are needed"
             )
+        _check_pools(wanted, counts, name)
         estimators.check(wanted, chosen, counts, "plain")
         known = (fitted or {}).get(name)
         if known is None:
             known = Fitted.of(counts, chosen, wanted, support=support, seed=seed, progress=progress)
         fits[name] = known
-        by_model.append(_on_each(name, counts, known, chosen, wanted, support))
+        by_model.append(_on_each(name, counts, known, chosen, wanted, support, tests=tests))
     exact = all(bool(counts.is_exact.all()) for counts in data.counts.values())
     joint: dict[tuple[str, str], Together] = {}
     totals = None
@@ -263,7 +289,8 @@ def compare_all(
     common = _common_gains(first, data.paired, chosen, wanted, support)
     found = []
     for at, metric in enumerate(wanted):
-        order = sorted(range(len(by_model)), key=lambda i: -by_model[i][at].value)
+        way = -1.0 if metric.lower_is_better else 1.0
+        order = sorted(range(len(by_model)), key=lambda i: -way * by_model[i][at].value)
         ordered = [by_model[i][at] for i in order]
         spread = scatter(
             {model.name: model.errors for model in ordered},
@@ -271,9 +298,11 @@ def compare_all(
             {pair: (float(one.negatives[at]), float(one.ranks[at])) for pair, one in joint.items()},
             drawn,
         )
-        differences = _differences(ordered, spread, z, baseline)
+        tested = _tested(ordered, spread, z, baseline, way)
+        listed = _listed(tested, ordered, baseline, pairs)
         here = {name: gains[:, at] for name, gains in common.items()}
-        adjusted = _adjusted(differences, _tests(ordered, data.paired, here, metric))
+        hypotheses = _tests(ordered, tested, listed, data.paired, here, metric)
+        differences = tuple(_differences(tested, listed, ordered, spread, hypotheses))
         found.append(
             Comparison(
                 metric.key,
@@ -281,11 +310,13 @@ def compare_all(
                 whom,
                 confidence,
                 data.paired is not None,
-                _how(data, adjusted),
+                " ".join([_how(data, differences), *_dropped(data)]),
                 exact,
-                tuple(_standings(ordered, spread, metric, adjusted, z, drawn, seed, confidence)),
-                tuple(adjusted),
+                tuple(_standings(ordered, spread, metric, tested, drawn, seed, confidence)),
+                differences,
                 baseline,
+                metric.lower_is_better,
+                tested.first.size,
             )
         )
     return tuple(found)
@@ -330,16 +361,18 @@ def _on_each(
     estimator: Estimator,
     metrics: Sequence[Metric],
     support: SupportName | Support,
+    *,
+    tests: bool,
 ) -> list[_Model]:
-    """The model on each of the metrics."""
+    """The model on each of the metrics; gains are for ``tests`` alone."""
     # With several targets, gains are not those of independent users.
     gains = None
-    if not counts.several:
+    if tests and not counts.several:
         gains = outcome_gains(counts.pooled(), fitted.fit, estimator, metrics, support)
     per_user = counts.targets_per_user
     law_open: FloatArray = np.zeros(len(metrics))
     if fitted.fit.posterior is not None:
-        law_open = np.diag(fitted.fit.posterior.covariance(metrics, scope="population"))
+        law_open = fitted.fit.posterior.variance(metrics, scope="population")
     elif counts.several:
         law_open = fitted.law.law**2
     plain = fit_to(counts, Naive(), metrics, support, "plain").values
@@ -348,7 +381,7 @@ def _on_each(
             name,
             counts,
             fitted.fit,
-            fitted.law.of([fitted.metrics.index(metric)]),
+            fitted.law.of([[one.key for one in fitted.metrics].index(metric.key)]),
             None if gains is None else gains[:, at],
             per_user,
             fitted.fit.values[metric.key] * per_user,
@@ -359,91 +392,123 @@ def _on_each(
     ]
 
 
-def _differences(
-    models: Sequence[_Model], spread: Scatter, z: float, baseline: str | None
-) -> list[Difference]:
-    """Each pair, the better first, p-values not adjusted yet."""
-    found = []
-    for (i, one), (j, two) in combinations(enumerate(models), 2):
-        if baseline is not None and baseline not in (one.name, two.name):
-            continue
-        interval = _interval_of_difference(
-            one, two, spread.of_difference(i, j), spread.hidden_of_difference(i, j), z
-        )
-        distance = _distance(interval, z)
-        found.append(
-            Difference(
-                one.name,
-                two.name,
-                one.value - two.value,
-                interval.low,
-                interval.high,
-                interval.std_error,
-                interval.resolvable,
-                1.0 - user_sampling.normal_p_value(distance, "greater"),
-                user_sampling.normal_p_value(distance),
-                1.0,
-                1.0,
-                spread.paired,
-                spread.reduction(i, j),
-                spread.correlation(i, j),
-            )
-        )
-    return found
+@dataclass(frozen=True)
+class _Tested:
+    """All pairs that are tested: places of the models, and arrays of shape (n_pairs,)."""
+
+    first: IntArray
+    second: IntArray
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    std_error: FloatArray
+    assumed: FloatArray
+    total: FloatArray
+    win_probability: FloatArray
+    p_value: FloatArray
+
+    @cached_property
+    def p_bonferroni(self) -> FloatArray:
+        """Corrected for all pairs."""
+        return user_sampling.bonferroni(self.p_value)
+
+    @cached_property
+    def p_holm(self) -> FloatArray:
+        """Corrected for all pairs."""
+        return user_sampling.holm(self.p_value)
 
 
-def _interval_of_difference(
-    one: _Model, two: _Model, shown: float, hidden: float, z: float
-) -> Interval:
-    """By the variances of what redraws show of the difference, and of what they do not."""
-    value = one.value - two.value
-    size = max(abs(one.value), abs(two.value))
-    bias = float(one.law.bias[0] * one.per_user - two.law.bias[0] * two.per_user)
-    std_error = float(np.sqrt(shown + hidden))
+def _tested(
+    models: Sequence[_Model], spread: Scatter, z: float, baseline: str | None, way: float
+) -> _Tested:
+    """Each pair, the better first, by what redraws show of the difference and what they do not.
+
+    ``way`` is -1 if smaller is better.
+    """
+    from scipy.special import ndtr
+
+    i, j = np.triu_indices(len(models), 1)
+    if baseline is not None:
+        at = [model.name for model in models].index(baseline)
+        i, j = (places[(i == at) | (j == at)] for places in (i, j))
+    values = np.array([model.value for model in models])
+    biases = np.array([float(model.law.bias[0]) * model.per_user for model in models])
+    value, bias = values[i] - values[j], biases[i] - biases[j]
+    shown, hidden = spread.of_differences(i, j), spread.hidden_of_differences(i, j)
+    std_error = np.sqrt(shown + hidden)
     low, high = value - z * std_error, value + z * std_error
-    if abs(bias) > 1e-9 * size:
-        low, high = min(low, low - bias), max(high, high - bias)
-    assumed = float(np.hypot(bias, np.sqrt(hidden)))
-    total = float(np.hypot(bias, std_error))
-    return Interval(
-        low, high, std_error, total, is_resolved((high - low) / 2.0, assumed, total, size)
+    biased = np.abs(bias) > 1e-9 * np.maximum(np.abs(values[i]), np.abs(values[j]))
+    low = np.where(biased, np.minimum(low, low - bias), low)
+    high = np.where(biased, np.maximum(high, high - bias), high)
+    # Standard errors from 0 to the nearest that the difference is without them.
+    lower, upper = low + z * std_error, high - z * std_error
+    nearest = np.where(lower > 0.0, lower, np.minimum(upper, 0.0))
+    surely = np.where(nearest > 0.0, np.inf, np.where(nearest < 0.0, -np.inf, 0.0))
+    distance = np.divide(nearest, std_error, out=surely, where=std_error > 0.0)
+    return _Tested(
+        i,
+        j,
+        value,
+        low,
+        high,
+        std_error,
+        np.hypot(bias, np.sqrt(hidden)),
+        np.hypot(bias, std_error),
+        1.0 - ndtr(-way * distance),
+        np.minimum(1.0, 2.0 * ndtr(-np.abs(distance))),
     )
 
 
-def _distance(interval: Interval, z: float) -> float:
-    """Standard errors from 0 to the nearest that the difference is without them."""
-    low = interval.low + z * interval.std_error
-    high = interval.high - z * interval.std_error
-    nearest = low if low > 0.0 else min(high, 0.0)
-    if interval.std_error > 0.0:
-        return nearest / interval.std_error
-    return float(np.sign(nearest)) * np.inf if nearest else 0.0
+def _listed(
+    tested: _Tested, models: Sequence[_Model], baseline: str | None, pairs: Pairs
+) -> IntArray:
+    """Which of the pairs are told of one by one: those with the best model, or all."""
+    if pairs == "all" or (pairs == "auto" and (baseline or len(models) <= MOST_IN_ALL_PAIRS)):
+        return np.arange(tested.first.size)
+    return np.flatnonzero(tested.first == 0)
 
 
-def _adjusted(
-    differences: Sequence[Difference], tests: Mapping[tuple[str, str], tuple[HypothesisTest, ...]]
-) -> list[Difference]:
-    p = [one.p_value for one in differences]
-    return [
-        replace(
-            one,
-            p_bonferroni=float(many),
-            p_holm=float(stepped),
-            tests=tests.get((one.model, one.other), ()),
+def _differences(
+    tested: _Tested,
+    listed: IntArray,
+    models: Sequence[_Model],
+    spread: Scatter,
+    tests: Mapping[tuple[str, str], tuple[HypothesisTest, ...]],
+) -> Iterator[Difference]:
+    for at in listed.tolist():
+        i, j = int(tested.first[at]), int(tested.second[at])
+        one, two = models[i], models[j]
+        low, high = float(tested.low[at]), float(tested.high[at])
+        assumed, total = float(tested.assumed[at]), float(tested.total[at])
+        size = max(abs(one.value), abs(two.value))
+        yield Difference(
+            one.name,
+            two.name,
+            one.value - two.value,
+            low,
+            high,
+            float(tested.std_error[at]),
+            is_resolved((high - low) / 2.0, assumed, total, size),
+            float(tested.win_probability[at]),
+            float(tested.p_value[at]),
+            float(tested.p_bonferroni[at]),
+            float(tested.p_holm[at]),
+            spread.paired,
+            spread.reduction(i, j),
+            spread.correlation(i, j),
+            tests.get((one.name, two.name), ()),
         )
-        for one, many, stepped in zip(
-            differences, user_sampling.bonferroni(p), user_sampling.holm(p), strict=True
-        )
-    ]
 
 
 def _tests(
     models: Sequence[_Model],
+    tested: _Tested,
+    listed: IntArray,
     paired: PairedCounts | None,
     common: Mapping[str, FloatArray],
     metric: Metric,
 ) -> dict[tuple[str, str], tuple[HypothesisTest, ...]]:
-    """The tests of LJ24 section 7.2 for each pair, on gains per user."""
+    """The tests of LJ24 section 7.2 for each pair listed, on gains per user."""
     samples = []
     for model in models:
         if model.gains is None:
@@ -454,7 +519,7 @@ def _tests(
     of_two = user_sampling.z_test if metric.counts_hits else user_sampling.t_test
     found: dict[tuple[str, str], tuple[HypothesisTest, ...]] = {
         (models[i].name, models[j].name): (of_two(samples[i], samples[j]),)
-        for i, j in combinations(range(len(models)), 2)
+        for i, j in zip(tested.first[listed].tolist(), tested.second[listed].tolist(), strict=True)
     }
     if paired is None:
         return found
@@ -496,13 +561,16 @@ def _standings(
     models: Sequence[_Model],
     spread: Scatter,
     metric: Metric,
-    differences: Sequence[Difference],
-    z: float,
+    tested: _Tested,
     drawn: float,
     seed: int,
     confidence: float,
 ) -> Iterator[Standing]:
-    chance = spread.best([model.value for model in models], _WORLDS, seed)
+    way = -1.0 if metric.lower_is_better else 1.0
+    chance = spread.best([way * model.value for model in models], _WORLDS, seed)
+    sure = tested.p_holm < 1.0 - confidence
+    above = np.bincount(tested.second[sure], minlength=len(models))
+    below = np.bincount(tested.first[sure], minlength=len(models))
     for i, model in enumerate(models):
         own = interval_of(
             model.fit.values[metric.key],
@@ -510,12 +578,9 @@ def _standings(
             0,
             confidence,
             drawn,
-            largest(metric, model.counts),
+            range_of(metric, model.counts),
         )
         own = own.scaled(model.per_user)
-        sure = [one for one in differences if one.p_holm < 1.0 - confidence]
-        above = sum(one.other == model.name for one in sure)
-        below = sum(one.model == model.name for one in sure)
         yield Standing(
             model.name,
             model.value,
@@ -524,11 +589,29 @@ def _standings(
             own.std_error,
             own.resolvable,
             i + 1,
-            1 + above,
-            len(models) - below,
+            1 + int(above[i]),
+            len(models) - int(below[i]),
             float(chance[i]),
             model.naive,
         )
+
+
+def _check_pools(metrics: Sequence[Metric], counts: RankCounts, name: str) -> None:
+    """Of metrics that are divided by the mean pool: all models have the same."""
+    for metric, own in zip(metrics, bound(metrics, counts), strict=True):
+        if not metric.of_mean_rank or metric.name == "mr":
+            continue
+        if not np.isclose(metric.mean_pool or 0.0, own.mean_pool or 0.0, rtol=1e-9):
+            raise InputError(
+                f"{metric.key} divides by the mean pool, which is {own.mean_pool:,.6g} for {name} "
+                f"and {metric.mean_pool:,.6g} for the first model; compare them on mr"
+            )
+
+
+def _dropped(data: _compared.Compared) -> list[str]:
+    """What is said of rows without a rank, if there were any."""
+    n_dropped = sum(counts.n_dropped for counts in data.counts.values())
+    return [f"{dropped(n_dropped)}."] if n_dropped else []
 
 
 def _how(data: _compared.Compared, differences: Sequence[Difference]) -> str:

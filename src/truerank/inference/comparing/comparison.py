@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from truerank import _arguments
 from truerank._types import Alternative, Scope
 from truerank.inference.comparing.user_sampling import HypothesisTest
 from truerank.inference.result import Result, plain
@@ -180,9 +181,14 @@ class Comparison(Result):
     ranking : tuple of Standing
         The models from best to worst.
     differences : tuple of Difference
-        Every pair (or each model against the ``baseline``), the better one first.
+        Every pair (or each model against the ``baseline``), the better one first; of more than 20
+        models those with the best one, unless ``pairs="all"``.
     baseline : str or None
         The model that the others were compared with, if there is one.
+    lower_is_better : bool
+        Whether smaller values of the metric are better, as of ``mr``.
+    n_tested : int
+        Number of pairs that p-values are corrected for, listed or not.
 
     Examples
     --------
@@ -205,6 +211,8 @@ class Comparison(Result):
     ranking: tuple[Standing, ...]
     differences: tuple[Difference, ...]
     baseline: str | None = None
+    lower_is_better: bool = False
+    n_tested: int = 0
 
     def __getitem__(self, models: tuple[str, str]) -> Difference:
         for found in self.differences:
@@ -212,6 +220,11 @@ class Comparison(Result):
                 return found
             if (found.other, found.model) == models:
                 return found.reversed()
+        if len(self.differences) < self.n_tested:
+            raise KeyError(
+                f"the difference of {models!r} is not listed, as those with {self.ranking[0].model}"
+                ' are; compare with pairs="all"'
+            )
         there = ", ".join(f"{one.model} and {one.other}" for one in self.differences)
         raise KeyError(f"{models!r} were not compared; there are: {there}")
 
@@ -261,6 +274,7 @@ class Comparison(Result):
         >>> found.sure(found["A", "B"])
         True
         """
+        _arguments.check(Comparison.sure, locals())
         return difference.p_holm < 1.0 - self.confidence
 
     @property
@@ -323,7 +337,8 @@ class Comparison(Result):
         """What the sampled ranks as they are would have said."""
         if self.exact:
             return []
-        first = max(self.ranking, key=lambda one: one.naive)
+        way = -1.0 if self.lower_is_better else 1.0
+        first = max(self.ranking, key=lambda one: way * one.naive)
         if first.naive == leader.naive:
             return [f"The sampled ranks as they are put {leader.model} first, too."]
         return [
@@ -372,7 +387,16 @@ class Comparison(Result):
 
     def _remarks(self) -> list[str]:
         places = f"Possible places of each model ({100 * self.confidence:g} %, Holm-corrected)."
-        return [self.how, places]
+        return [self.how, places, *self._unlisted()]
+
+    def _unlisted(self) -> list[str]:
+        """What is not in the list of differences."""
+        if len(self.differences) >= self.n_tested:
+            return []
+        return [
+            f"Listed are the differences with {self.ranking[0].model}; corrections and places are "
+            f'for all {self.n_tested:,} pairs, which pairs="all" lists.'
+        ]
 
     def __repr__(self) -> str:
         lines = [f"Comparison on {self.metric} by {self.estimator}, for {self.scope}"]
@@ -387,6 +411,7 @@ class Comparison(Result):
             f"p {p_text(one.p_value)}, Holm {p_text(one.p_holm)}"
             for one in self.differences
         ]
+        lines += [f"  {line}" for line in self._unlisted()]
         return "\n".join(lines)
 
 

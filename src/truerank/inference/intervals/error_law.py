@@ -171,7 +171,7 @@ def error_law(
         found = _of_gains(posterior, fit, estimator, metrics, support, plug_in, rng)
     if found is None:
         found = _of_refits(posterior, estimator, metrics, support, plug_in, repeats, rng, progress)
-    known = np.diag(reference.posterior.covariance(metrics))
+    known = reference.posterior.variance(metrics)
     unseen = LAW * np.sqrt(np.maximum(known - found.negatives**2 - found.ranks**2, 0.0))
     found = replace(found, law=unseen, **stray(pooled, reference, metrics, known)._asdict())
     if fit.posterior is not None:  # what its prior pulls towards is in the posterior

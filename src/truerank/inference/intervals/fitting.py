@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from truerank import _blas
 from truerank._types import PlugIn, SupportName
-from truerank.estimators import Estimator, Fit, Posterior, Smooth, _several
-from truerank.estimators._several import ExactPlaces, FittedPlaces
+from truerank.estimators import Estimator, Fit, Posterior, Smooth, several
+from truerank.estimators.several import ExactPlaces, FittedPlaces
 from truerank.estimators.support import Support
 from truerank.inference.intervals.error_law import ErrorLaw, error_law
 from truerank.inference.intervals.several_law import several_law
@@ -138,19 +139,22 @@ class Fitted:
         ErrorLaw
             In mean gains, one value per metric.
         """
-        if self.counts.several:
-            return several_law(self.counts, self.fit, self.reference, self.metrics, seed=self.seed)
-        return error_law(
-            self.counts,
-            self.fit,
-            self.reference,
-            self.estimator,
-            self.metrics,
-            support=self.support,
-            plug_in=self.plug_in,
-            seed=self.seed,
-            progress=self.progress,
-        )
+        with _blas.one_thread():
+            if self.counts.several:
+                return several_law(
+                    self.counts, self.fit, self.reference, self.metrics, seed=self.seed
+                )
+            return error_law(
+                self.counts,
+                self.fit,
+                self.reference,
+                self.estimator,
+                self.metrics,
+                support=self.support,
+                plug_in=self.plug_in,
+                seed=self.seed,
+                progress=self.progress,
+            )
 
     def on(self, metrics: Sequence[Metric]) -> Fitted:
         """The same fit with some of its metrics alone, whose law takes less time to find.
@@ -217,8 +221,29 @@ def fit_to(
     Fit
         Its values are means over targets.
     """
-    fit = _several.fit if counts.several else type(estimator).fit
-    return fit(estimator, counts.pooled(), metrics=metrics, support=support, plug_in=plug_in)
+    fit = several.fit if counts.several else type(estimator).fit
+    with _blas.one_thread():
+        return fit(estimator, counts.pooled(), metrics=metrics, support=support, plug_in=plug_in)
+
+
+def bound(metrics: Iterable[Metric], counts: RankCounts) -> tuple[Metric, ...]:
+    """Metrics that know the mean pool of the users they are about: those of the mean rank need it.
+
+    Parameters
+    ----------
+    metrics : iterable of Metric
+        The metrics.
+    counts : RankCounts
+        The outcomes.
+
+    Returns
+    -------
+    tuple of Metric
+        In the order given.
+    """
+    return tuple(
+        metric.bound(counts.n_items, counts.weight / counts.n_targets) for metric in metrics
+    )
 
 
 def _has_posterior(fit: Fit) -> bool:

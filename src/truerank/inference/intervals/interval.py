@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 
@@ -86,6 +86,9 @@ class Interval:
         )
 
 
+_LEAST = 1e-12  # confidences nearer to 0 or 1 are 0 or 1 to quantiles
+
+
 def check_kind(interval: str) -> IntervalKind:
     """The kind of interval, if it is one.
 
@@ -137,8 +140,9 @@ def check_confidence(confidence: float) -> float:
     float
         The confidence.
     """
-    if not _is_number(confidence) or not 0.0 < confidence < 1.0:
-        raise InputError(f"confidence is {confidence!r}; it must lie between 0 and 1, as 0.95 does")
+    if not _is_number(confidence) or not _LEAST <= confidence <= 1.0 - _LEAST:
+        said = _checks.shown(confidence)
+        raise InputError(f"confidence is {said}; it must lie between 0 and 1, as 0.95 does")
     return float(confidence)
 
 
@@ -182,7 +186,7 @@ def intervals(
     scope: str = "these-users",
     population_size: float | None = None,
     interval: str = "total",
-    best: Sequence[float] | None = None,
+    ranges: Sequence[Range] | None = None,
 ) -> list[Interval]:
     """An interval for each metric of a fit, in mean gains, by the law of its errors.
 
@@ -205,8 +209,8 @@ def intervals(
         The number of all users, if the population is not endless.
     interval : {"total", "sampling"}
         Of all that is known of the error, or of the scatter of negatives (and users) alone.
-    best : list of float, optional
-        The `largest` mean gains of the metrics; those of one target per user if not given.
+    ranges : list of Range, optional
+        The ranges of mean gains (`range_of`); those of one target per user if not given.
 
     Returns
     -------
@@ -216,15 +220,44 @@ def intervals(
     drawn = share_drawn(scope, population_size, n_users)
     kind = check_kind(interval)
     confidence = check_confidence(confidence)
-    most = [largest(metric) for metric in metrics] if best is None else best
+    known = [range_of(metric) for metric in metrics] if ranges is None else ranges
     return [
-        interval_of(fit.values[metric.key], law, at, confidence, drawn, most[at], kind)
+        interval_of(fit.values[metric.key], law, at, confidence, drawn, known[at], kind)
         for at, metric in enumerate(metrics)
     ]
 
 
-def largest(metric: Metric, counts: RankCounts | None = None) -> float:
-    """The largest mean gain of a target that a metric can have.
+class Range(NamedTuple):
+    """The worst and the best mean gain of a target; infinite where it is not known.
+
+    The best is the smaller of the two where smaller values are better.
+    """
+
+    worst: float
+    best: float
+
+    @property
+    def known(self) -> bool:
+        """Whether both ends are."""
+        return math.isfinite(self.worst) and math.isfinite(self.best)
+
+    @property
+    def width(self) -> float:
+        """From the worst to the best."""
+        return abs(self.best - self.worst)
+
+    @property
+    def way(self) -> float:
+        """1 where larger values are better, else -1."""
+        return -1.0 if self.best < self.worst else 1.0
+
+    def clipped(self, value: float) -> float:
+        """The nearest value in the range."""
+        return min(max(value, min(self)), max(self))
+
+
+def range_of(metric: Metric, counts: RankCounts | None = None) -> Range:
+    """The range of the mean gain of a target.
 
     Parameters
     ----------
@@ -236,15 +269,18 @@ def largest(metric: Metric, counts: RankCounts | None = None) -> float:
 
     Returns
     -------
-    float
-        Infinite for gains of one's own, of which it is not known.
+    Range
+        Infinite above for gains of one's own, of which it is not known.
     """
     if metric.function is not None:
-        return np.inf
+        return Range(0.0, np.inf)
     if counts is None or not counts.several:
-        return metric.best()
+        return Range(metric.worst(), metric.best())
     ideal = (counts.weight / counts.n_targets) @ metric.ideal(counts.n_targets)
-    return float(ideal) / counts.total_weight
+    worst = metric.worst()
+    if worst != 0.0:
+        worst *= counts.n_users / counts.total_weight
+    return Range(worst, float(ideal) / counts.total_weight)
 
 
 def share_drawn(scope: str, population_size: float | None, n_users: float) -> float:
@@ -275,7 +311,7 @@ def interval_of(
     at: int,
     confidence: float,
     drawn: float,
-    best: float,
+    reach: Range,
     kind: IntervalKind = "total",
 ) -> Interval:
     """The interval of one metric, in mean gains.
@@ -293,9 +329,8 @@ def interval_of(
     drawn : float
         The share of the users' own variance that counts: 0 for these users, 1 for an endless
         population.
-    best : float
-        The largest mean gain of the metric, whose range no interval leaves; infinite if it is not
-        known.
+    reach : Range
+        The range of the mean gain, which no interval leaves if it is known.
     kind : {"total", "sampling"}
         Of all that is known of the error, or of the scatter of negatives (and users) alone.
 
@@ -308,23 +343,23 @@ def interval_of(
     part["ranks"] *= math.sqrt(1.0 - drawn)  # a population's ranks are not those of these users
     part["users"] *= math.sqrt(drawn)
     shown = float(np.hypot(part["negatives"], part["users"]))
-    # A misfit goes one way, downwards: half of its square counts in a mean square.
+    # A misfit goes one way, to the worse: half of its square counts in a mean square.
     open_law = part["law"] ** 2 + part["lumps"] ** 2
     assumed = float(np.sqrt(open_law + part["bias"] ** 2 + part["misfit"] ** 2 / 2.0))
     total = float(np.sqrt(shown**2 + part["ranks"] ** 2 + assumed**2))
-    high_error = float(np.sqrt(shown**2 + part["ranks"] ** 2 + open_law))
-    low_error = float(np.hypot(high_error, part["misfit"]))
+    better_error = float(np.sqrt(shown**2 + part["ranks"] ** 2 + open_law))
+    worse_error = float(np.hypot(better_error, part["misfit"]))
     middle = value - part["bias"]
     low, high = middle, middle
-    if low_error > _ROUNDING * abs(value):
-        low, high = _ends(middle, low_error, high_error, best, confidence)
+    if worse_error > _ROUNDING * abs(value):
+        low, high = _ends(middle, worse_error, better_error, reach, confidence)
     low, high = min(low, value), max(high, value)  # biased as it may be, it is the value shown
     resolvable = is_resolved((high - low) / 2.0, assumed, total, abs(value))
     if kind == "sampling":
-        reach = normal_quantile(0.5 + confidence / 2.0) * shown
-        low, high = value - reach, value + reach
-    if np.isfinite(best):  # linear estimators may stray; the metric does not
-        low, high = (min(max(end, 0.0), best) for end in (low, high))
+        beside = normal_quantile(0.5 + confidence / 2.0) * shown
+        low, high = value - beside, value + beside
+    if reach.known:  # linear estimators may stray; the metric does not
+        low, high = reach.clipped(low), reach.clipped(high)
     return Interval(low, high, shown, total, resolvable, part)
 
 
@@ -353,18 +388,23 @@ def is_resolved(half_width: float, assumed: float, total: float, size: float) ->
 
 
 def _ends(
-    value: float, low_error: float, high_error: float, best: float, confidence: float
+    value: float, worse_error: float, better_error: float, reach: Range, confidence: float
 ) -> tuple[float, float]:
-    """Ends of an interval about ``value``, on the scale of logits if it has a range, 0 to best."""
-    reach = t_quantile(0.5 + confidence / 2.0)
-    if not 0.0 < value < best < np.inf:
-        return value - reach * low_error, value + reach * high_error
-    share = value / best
-    centre, slope = np.log(share) - np.log1p(-share), 1.0 / (value * (1.0 - share))
+    """Ends of an interval about ``value``, on the scale of logits if its range is known."""
+    times = t_quantile(0.5 + confidence / 2.0)
+    above = reach.way * (value - reach.worst) if reach.known else np.nan  # the worst there is
+    if not 0.0 < above < reach.width:
+        ends = value - reach.way * times * worse_error, value + reach.way * times * better_error
+        return min(ends), max(ends)
+    share = above / reach.width
+    centre, slope = np.log(share) - np.log1p(-share), 1.0 / (above * (1.0 - share))
     # The spread of the logarithm of a log-normal variable with such a relative spread.
-    below, above = (np.sqrt(np.log1p((error * slope) ** 2)) for error in (low_error, high_error))
-    low, high = centre - reach * below, centre + reach * above
-    return float(best / (1.0 + np.exp(-low))), float(best / (1.0 + np.exp(-high)))
+    worse, better = (np.sqrt(np.log1p((e * slope) ** 2)) for e in (worse_error, better_error))
+    low, high = sorted(
+        reach.worst + reach.way * float(reach.width / (1.0 + np.exp(-end)))
+        for end in (centre - times * worse, centre + times * better)
+    )
+    return low, high
 
 
 def t_quantile(probability: float) -> float:

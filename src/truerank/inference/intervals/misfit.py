@@ -37,7 +37,7 @@ from truerank._types import FloatArray
 from truerank.estimators import MLE, Fit
 from truerank.estimators._lumps import lumps
 from truerank.estimators.smooth import telling_size
-from truerank.metrics import Metric
+from truerank.metrics import Metric, all_gains
 from truerank.outcomes.counts import RankCounts
 
 # Sizes of lumps, those of personal lists and of best sellers, and how likely each is beforehand.
@@ -105,15 +105,16 @@ def stray(
         Standard deviations, of shape (n_metrics,); 0 where the metric is known exactly.
     """
     assert reference.posterior is not None
-    best = np.array([m.best() if m.function is None else 1.0 for m in metrics])
-    share = reference.posterior.mean(metrics) / best
-    unknown = (share > 0.0) & (share < 1.0) & (np.sqrt(spread) > _KNOWN * share * best)
+    worst, span = _spans(metrics)
+    share = (reference.posterior.mean(metrics) - worst) / span
+    size = np.abs(span)
+    unknown = (share > 0.0) & (share < 1.0) & (np.sqrt(spread) > _KNOWN * share * size)
     if counts.is_exact.all() or not unknown.any():
         return Stray(np.zeros(len(metrics)), np.zeros(len(metrics)))
     found = lumps(reference.posterior, metrics, list(LUMPS))
     evidence = found.log_evidence if seen else np.zeros_like(found.log_evidence)
     of_lumps = np.sqrt(mean_variance(found.variance, evidence[:, None]))
-    below = LEARNT.of(features(counts, reference, metrics)) * share * (1.0 - share) * best
+    below = LEARNT.of(features(counts, reference, metrics)) * share * (1.0 - share) * size
     return Stray(np.where(unknown, of_lumps, 0.0), np.where(unknown, below, 0.0))
 
 
@@ -155,7 +156,9 @@ def features(counts: RankCounts, reference: Fit, metrics: Sequence[Metric]) -> F
     assert reference.distribution is not None
     smooth = reference.distribution
     n_items = int(counts.n_items.max())
-    gains = np.stack([np.abs(m.gain(smooth.support.rank, n_items)) for m in metrics], axis=1)
+    worst, span = _spans(metrics)
+    gains = all_gains(metrics, smooth.support.rank, n_items)
+    gains = np.abs(gains - worst) / np.where(worst == 0.0, 1.0, np.abs(span))
     found = np.maximum(smooth.mass @ gains, 1e-300)
     typical = (smooth.mass * np.log(smooth.support.rank)) @ gains / found
     resolution = typical + np.log(telling_size(counts) / n_items)
@@ -176,6 +179,13 @@ def features(counts: RankCounts, reference: Fit, metrics: Sequence[Metric]) -> F
             typical,
         ]
     )
+
+
+def _spans(metrics: Sequence[Metric]) -> tuple[FloatArray, FloatArray]:
+    """The worst values of metrics and how far the best are from them; 0 and 1 of one's own."""
+    worst = np.array([m.worst() for m in metrics])
+    best = np.array([m.best() if m.function is None else 1.0 for m in metrics])
+    return worst, best - worst
 
 
 def _logit(share: FloatArray) -> FloatArray:

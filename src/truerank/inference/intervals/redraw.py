@@ -235,7 +235,7 @@ def drawn_points(
 
     Parameters
     ----------
-    matrix : array or sparse array
+    matrix : array or Banded
         The likelihood of outcomes, shape (n_outcomes, n_points).
     mass : array
         The law, shape (n_points,).
@@ -256,8 +256,6 @@ def drawn_points(
     for first in range(0, matrix.shape[0], step):
         begin, end = np.searchsorted(row, [first, first + step])
         part = matrix[first : first + step]
-        if not isinstance(part, np.ndarray):
-            part = part.toarray()
         joint = np.cumsum(part * mass, axis=1)
         joint /= joint[:, -1:]
         at = row[begin:end] - first

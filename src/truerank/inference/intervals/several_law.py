@@ -14,8 +14,8 @@ import numpy as np
 
 from truerank._types import FloatArray, IntArray
 from truerank.estimators import Fit, Smooth
-from truerank.estimators._several import FittedPlaces, Places
 from truerank.estimators.likelihood import likelihood
+from truerank.estimators.several import FittedPlaces, Places
 from truerank.inference.intervals.error_law import ErrorLaw, error_law
 from truerank.inference.intervals.redraw import MOST_USERS, DrawnUsers, drawn_points
 from truerank.metrics import Metric

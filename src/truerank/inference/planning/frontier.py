@@ -142,6 +142,7 @@ def frontier(
     if more:
         raise InputError(f"metric is {metric!r}, which is several; give one")
     supposed = like_module.read(like, None, wanted)
+    wanted = wanted.bound([supposed.n_items])
     if supposed.n_users is None:
         raise InputError("like has no users; give RankCounts of a pilot or its estimates")
     counts = getattr(like, "counts", like)

@@ -13,7 +13,7 @@ from truerank._types import IntArray
 from truerank.errors import InputError
 from truerank.estimators import support
 from truerank.estimators.support import NO_RANKS, RankDistribution
-from truerank.inference.intervals.fitting import reference
+from truerank.inference.intervals.fitting import bound, reference
 from truerank.inference.intervals.redraw import RankedUsers
 from truerank.inference.planning.simulate import crowd
 from truerank.metrics import Metric
@@ -123,6 +123,7 @@ def read(like: Any, n_items: int | None, metric: Metric) -> Like:
     counts = like if isinstance(like, RankCounts) else getattr(like, "counts", None)
     if isinstance(counts, RankCounts):
         _check_cut(metric, int(counts.n_items.max()))
+        (metric,) = bound([metric], counts)
         return _from_counts(counts, n_items, metric)
     if isinstance(like, RankDistribution):
         _check_pool(n_items, like.n_items, "the distribution's ranks go")

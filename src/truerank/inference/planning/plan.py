@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from truerank import _checks, estimators
+from truerank import _arguments, _checks, estimators
 from truerank import metrics as metrics_module
 from truerank import progress as _progress
 from truerank._types import PlannedDesign, Scope
@@ -103,18 +103,22 @@ def plan(
     >>> [one.name for one in plan][-1], plan.get("exact").error
     ('exact', 0.0)
     """
+    _arguments.check(plan, locals())
     wanted = _one(metric)
     error = check_error(error)
     supposed = like_module.read(like, n_items, wanted)
+    wanted = wanted.bound([supposed.n_items])
     if n_users is None:
         if supposed.n_users is None:
             raise InputError("n_users is missing: how many users there are")
         n_users = round(supposed.n_users)
     n_users = _checks.integer(n_users, "n_users", low=1)
     whom = check_scope(scope)
-    names: set[str] = {designs} if isinstance(designs, str) else set(designs)
-    for name in sorted(names - set(DESIGNS)):
-        raise _checks.unknown("design", name, DESIGNS)
+    names: set[str] = set()
+    for name in _checks.listed(designs):
+        if not isinstance(name, str) or name not in DESIGNS:
+            raise _checks.unknown("design", name, DESIGNS)
+        names.add(name)
     value, variance = supposed.moments(wanted)
     if value <= 0.0:
         raise InputError(f"{wanted.key} is 0 by {supposed.source}; no error is a share of that")
@@ -379,7 +383,7 @@ def _users_only(
     if search.metric.function is None:  # a margin that holds with this confidence, whatever the law
         needed["users (Hoeffding)"] = hoeffding_users(
             z * margin,
-            spread=search.metric.best(),
+            spread=abs(search.metric.best() - search.metric.worst()),
             confidence=confidence,
             n_statements=n_pairs,
             **options,

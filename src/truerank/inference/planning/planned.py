@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from truerank import _arguments
 from truerank._types import Scope
 from truerank.designs import Design
 from truerank.inference.intervals.interval import t_quantile
@@ -145,6 +146,7 @@ class Plan(Result, Sequence[Planned]):
         >>> tr.plan(500, 200, "recall@50", 0.2, designs="exact").get("exact").error
         0.0
         """
+        _arguments.check(Plan.get, locals())
         return next((one for one in self.designs if one.name == name), None)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -184,6 +186,7 @@ class Plan(Result, Sequence[Planned]):
         >>> round(plan.half_width(0.05), 3)
         0.1
         """
+        _arguments.check(Plan.half_width, locals())
         return t_quantile(0.5 + self.confidence / 2.0) * error
 
     def headline(self) -> str:

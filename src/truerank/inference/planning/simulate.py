@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from truerank import _blas
 from truerank._types import IntArray, SupportName
 from truerank.designs import Adaptive, Design, Exact, Fixed
 from truerank.designs.climb import climb
@@ -22,6 +23,7 @@ from truerank.inference.intervals.misfit import stray
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.schemes import Scheme
+from truerank.rng import hypergeometric
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,7 @@ def sampled_ranks(
             return rng.binomial(goal - before, better[users] / (n_items[users] - 1))
         left = better[users] - above[users]
         below = worse[users] - (before - 1 - above[users])
-        hits = rng.hypergeometric(left, below, goal - before)
+        hits = hypergeometric(rng, left, below, goal - before)
         above[users] += hits
         return hits
 
@@ -169,6 +171,8 @@ def sampled_ranks(
     else:
         size = sample_size if scheme.replacement else np.minimum(sample_size, n_items)
         found = draw(np.arange(global_rank.size), np.ones_like(size), size)
+        if scheme.seen is not None:  # the list ends there
+            found = np.minimum(found, scheme.seen)
     return scheme, size, found + 1
 
 
@@ -247,6 +251,7 @@ def simulated_counts(
     )
 
 
+@_blas.one_thread()
 def predict_error(
     draw: Callable[[np.random.Generator], tuple[IntArray, IntArray]],
     metric: Metric,
@@ -305,7 +310,7 @@ def predict_error(
         one = whole.as_users(rank.size)
         fit = estimator.fit(one, metrics=[metric], support=support, plug_in="plain")
         assert fit.posterior is not None
-        variance = float(fit.posterior.covariance([metric])[0, 0])
+        variance = float(fit.posterior.variance([metric])[0])
         off = fit.values[metric.key] - float(np.mean(values))
         # Real data follow no such law quite; that does not shrink with users, as a bias does not.
         lumps, misfit = (float(part[0]) for part in stray(one, fit, [metric], np.array([variance])))

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from truerank import _blas
 from truerank._types import FloatArray
 from truerank.estimators import Fit
 from truerank.estimators._moments import Means, MeansPosterior, Sampled, fit_means
@@ -34,6 +35,7 @@ def sampled(protocol: PublishedProtocol, metrics: Sequence[Metric]) -> Sampled:
     return Sampled.of(scheme, protocol.n_items, protocol.sample_size, metrics)
 
 
+@_blas.one_thread()
 def answer(
     seen: Sequence[Metric],
     values: Sequence[Published],

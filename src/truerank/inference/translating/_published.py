@@ -90,6 +90,11 @@ class Published:
 
 def one_target(metric: Metric) -> Metric:
     """The metric under the one name that it has for a single target per user."""
+    if metric.of_mean_rank:
+        raise InputError(
+            f"{metric.key} is of the mean rank, and translate is about metrics from 0 to 1: with "
+            "pools of one size, give auc, which is 1 - (mr - 1) / (n_items - 1)"
+        )
     if metric.function is not None or metric.name not in _ALIKE:
         return metric
     return Metric(_ALIKE[metric.name], metric.k)

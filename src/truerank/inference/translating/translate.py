@@ -9,7 +9,7 @@ from typing import Any, Protocol, get_args, overload
 
 import numpy as np
 
-from truerank import _checks, mapping
+from truerank import _arguments, _checks, mapping
 from truerank import metrics as metrics_module
 from truerank import progress as _progress
 from truerank._types import FloatArray, TrainingItems
@@ -163,6 +163,7 @@ def translate(
     >>> print(f"{found.bound('recall@10').low:.3f} to {found.bound('recall@10').high:.3f}")
     0.000 to 0.292
     """
+    _arguments.check(translate, locals())
     options: dict[str, Any] = {
         "sample_size": sample_size,
         "num_negatives": num_negatives,

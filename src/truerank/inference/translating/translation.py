@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from truerank import _checks
 from truerank._types import TrainingItems
 from truerank.inference.result import Result, plain
 from truerank.inference.translating import _published
@@ -432,11 +433,13 @@ class Translation(Result):
         wanted = _published.one_target_key(metric)
         models = list(dict.fromkeys(one.model for one in self.estimates))
         if not isinstance(key, tuple) and len(models) > 1:
-            raise KeyError(f"{metric!r} of which model? There are: {', '.join(models)}")
+            raise KeyError(
+                f"{_checks.shown(metric)} of which model? There are: {', '.join(models)}"
+            )
         if any((one.model, one.metric) == (model, wanted) for one in self.estimates):
             return model, wanted
         there = ", ".join(f"{one.model and f'{one.model}: '}{one.metric}" for one in self.estimates)
-        raise KeyError(f"{key!r} was not translated; there are: {there}")
+        raise KeyError(f"{_checks.shown(key)} was not translated; there are: {there}")
 
     def _headline(self) -> str:
         return f"Translation · {self.protocol}"

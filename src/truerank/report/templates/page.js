@@ -144,13 +144,17 @@
 
   const present = Object.keys(FIGURES).filter((name) => $(`figure-${name}`));
 
+  // Plotly reads tags in names, links among them; a name is text here.
+  const escaped = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  const asText = (traces) => traces.map((one) => (one.name === undefined ? one : { ...one, name: escaped(one.name) }));
+
   function draw(names = present) {
     const ink = paint(isDark());
     for (const name of names) {
       const made = FIGURES[name](ink), box = $(`figure-${name}`);
       // Paper is narrower than the screen that the page was laid out for.
       const more = printing ? { width: box.closest(".columns") ? 330 : 680 } : {};
-      Plotly.react(box, made.data, layoutOf(made, ink, more), { displayModeBar: false, responsive: true });
+      Plotly.react(box, asText(made.data), layoutOf(made, ink, more), { displayModeBar: false, responsive: true });
     }
   }
 
@@ -229,15 +233,17 @@
       if (body.hidden) return;
       seen.add(metric.shown);
       const found = models.map((model) => valueAt(model, metric));
-      const best = Math.max(...found.map((one) => one.value));
+      const way = metric.lower ? -1 : 1;
+      const order = models.map((_, i) => i).sort((i, j) => way * (found[j].value - found[i].value));
+      const best = found[order[0]].value;
       const ends = [Math.min(...found.map((one) => one.low)), Math.max(...found.map((one) => one.high))];
       const head = element("tr"), title = element("th", metric.shown);
       title.colSpan = SHOWN.length + 2;
       title.scope = "rowgroup";
       head.append(title);
       body.append(head);
-      models.forEach((model, i) => {
-        const one = found[i], row = element("tr"), name = element("th", model.name);
+      order.forEach((i) => {
+        const model = models[i], one = found[i], row = element("tr"), name = element("th", model.name);
         name.scope = "row";
         if (models.length > 1 && one.value === best) row.className = "best";
         const bar = element("td", undefined, "bar");
@@ -294,7 +300,9 @@
     link.remove();
   }
   function quoted(cell) {
-    const text = cell === null || cell === undefined ? "" : String(cell);
+    let text = cell === null || cell === undefined ? "" : String(cell);
+    // What a spreadsheet would take for a formula.
+    if (/^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text))) text = `'${text}`;
     return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   }
   function csv(name) {
@@ -310,7 +318,7 @@
   async function image(name, format) {
     const ink = paint(false), made = FIGURES[name](ink);
     const layout = layoutOf(made, ink, { showlegend: made.data.length > 1, paper_bgcolor: "#ffffff", width: 860, height: 520, margin: { l: 76, r: 24, t: 70, b: 76 } });
-    save(`${name}.${format}`, await Plotly.toImage({ data: made.data, layout }, { format, width: 860, height: 520, scale: format === "png" ? 2 : 1 }));
+    save(`${name}.${format}`, await Plotly.toImage({ data: asText(made.data), layout }, { format, width: 860, height: 520, scale: format === "png" ? 2 : 1 }));
   }
   for (const button of all("[data-download]")) {
     const { download, kind } = button.dataset;
@@ -328,6 +336,30 @@
       document.execCommand("copy");
       area.remove();
     }
+  }
+  // The table of metrics as people paste it.
+  const digits = (value) => (value === null || value === undefined ? "" : value.toFixed(4));
+  function pasted(kind) {
+    const at = (name) => 2 + data.columns.findIndex((column) => column.name === name);
+    const rows = metricRows.map((row) => {
+      const low = row[at("low")], high = row[at("high")];
+      const interval = low === null || low === undefined ? "" : `[${digits(low)}, ${digits(high)}]`;
+      return [row[0], row[1], digits(row[at("naive")]), digits(row[at("value")]), interval];
+    });
+    const head = ["metric", "model", "naive", "corrected", "interval"];
+    if (kind === "markdown") {
+      const line = (cells) => `| ${cells.map((cell) => String(cell).replaceAll("|", "\\|")).join(" | ")} |`;
+      return [head, head.map(() => "---"), ...rows].map(line).join("\n") + "\n";
+    }
+    const plain = (cell) => String(cell).replace(/[\\&%$#_{}~^]/g, (sign) => (/[&%$#_{}]/.test(sign) ? `\\${sign}` : " "));
+    const lines = [head, ...rows].map((cells) => `${cells.map(plain).join(" & ")} \\\\`);
+    return ["\\begin{tabular}{llrrr}", lines[0], "\\hline", ...lines.slice(1), "\\end{tabular}"].join("\n") + "\n";
+  }
+  for (const button of all("[data-paste]")) {
+    button.addEventListener("click", async () => {
+      await copy(pasted(button.dataset.paste));
+      $("pasted").textContent = "Copied.";
+    });
   }
   for (const button of all("[data-copy]")) {
     button.addEventListener("click", async () => {

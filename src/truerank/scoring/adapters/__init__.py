@@ -10,10 +10,18 @@ from __future__ import annotations
 from truerank.scoring.adapters.cornac import from_cornac
 from truerank.scoring.adapters.implicit import from_implicit
 from truerank.scoring.adapters.lenskit import from_lenskit
+from truerank.scoring.adapters.pykeen import from_pykeen
 from truerank.scoring.adapters.recbole import from_recbole
 from truerank.scoring.adapters.rectools import from_rectools
 
-__all__ = ["from_cornac", "from_implicit", "from_lenskit", "from_recbole", "from_rectools"]
+__all__ = [
+    "from_cornac",
+    "from_implicit",
+    "from_lenskit",
+    "from_pykeen",
+    "from_recbole",
+    "from_rectools",
+]
 
 
 def __dir__() -> list[str]:

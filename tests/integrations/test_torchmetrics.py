@@ -1,0 +1,102 @@
+"""The torchmetrics metric; `make integration-torchmetrics` has it."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import truerank as tr
+
+torch = pytest.importorskip("torch", reason="make integration-torchmetrics installs it")
+pytest.importorskip("torchmetrics", reason="make integration-torchmetrics installs it")
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+N_USERS, N_NEGATIVES, N_ITEMS = 400, 30, 1000
+
+
+def scores(seed=0, tied=False):
+    rng = np.random.default_rng(seed)
+    found = rng.normal(size=(N_USERS, 1 + N_NEGATIVES))
+    found[:, 0] += 1.5
+    return torch.from_numpy(np.round(found, 1) if tied else found)
+
+
+def metric(**options):
+    return tr.integrations.torchmetrics.ranks(
+        num_negatives=N_NEGATIVES, n_items=N_ITEMS, metrics=["recall@50", "auc"], **options
+    )
+
+
+def test_counts_are_those_of_ranks():
+    given = scores()
+    found = metric()
+    for batch in given.split(64):
+        found.update(batch)
+    rank = 1 + (given[:, 1:] > given[:, :1]).sum(1).numpy()
+    counts = tr.RankCounts.from_ranks(
+        rank, n_items=N_ITEMS, num_negatives=N_NEGATIVES, replacement=False
+    )
+    assert found.counts == counts
+    expected = tr.estimate(counts, ["recall@50", "auc"])
+    assert {name: float(value) for name, value in found.compute().items()} == pytest.approx(
+        {name: one.value for name, one in expected.items()}, rel=1e-6
+    )
+    assert found.estimates()["auc"].low == expected["auc"].low
+    by_ranks = metric()
+    by_ranks.update(ranks=torch.from_numpy(rank))
+    assert by_ranks.counts == counts
+
+
+def test_ties_share_the_weight():
+    given = scores(tied=True)
+    found = metric()
+    found.update(given)
+    expected = np.zeros(1 + N_NEGATIVES)
+    for row in given.numpy():  # one by one
+        above, tied = (row[1:] > row[0]).sum(), (row[1:] == row[0]).sum()
+        expected[above : above + tied + 1] += 1.0 / (tied + 1)
+    assert found.state.numpy() == pytest.approx(expected, abs=1e-9)
+    assert float(found.state.sum()) == pytest.approx(N_USERS)
+
+
+def test_the_state_is_of_fixed_size_and_adds_up():
+    whole, one, two = metric(), metric(), metric()
+    given = scores()
+    whole.update(given)
+    one.update(given[:150])
+    two.update(given[150:])
+    assert whole.state.shape == one.state.shape == (1 + N_NEGATIVES,)
+    assert one._reductions["state"] is torch.sum or "sum" in str(one._reductions["state"])
+    assert torch.equal(one.state + two.state, whole.state)
+    again = pickle.loads(pickle.dumps(whole))
+    assert again.counts == whole.counts
+    whole.reset()
+    assert float(whole.state.sum()) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({}, "give scores, or ranks="),
+        ({"scores": torch.zeros(3, 5)}, r"shape \(3, 5\)"),
+        ({"scores": torch.full((2, 31), float("nan"))}, "NaN"),
+        ({"ranks": torch.tensor([0, 1])}, "ranks holds 0"),
+        ({"ranks": torch.tensor([1.5])}, "whole numbers"),
+    ],
+)
+def test_bad_input(arguments, said):
+    with pytest.raises(tr.InputError, match=said):
+        metric().update(**arguments)
+    with pytest.raises(tr.InputError, match="no ranks were counted"):
+        metric().compute()
+
+
+def test_vectors_that_are_parameters():
+    users, items = (torch.nn.Parameter(torch.randn(rows, 8)) for rows in (50, 90))
+    expected = tr.scoring.Factors(users.detach().numpy(), items.detach().numpy())
+    test = np.arange(50), np.arange(50)
+    found = tr.count(tr.scoring.Factors(users, items), test)
+    assert found == tr.count(expected, test)
+    half = tr.scoring.Factors(users.to(torch.bfloat16), items.to(torch.bfloat16))
+    assert half.item_factors.dtype == np.float32
+    assert tr.integrations.torch.gather(3) == [3]

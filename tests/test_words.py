@@ -1,0 +1,40 @@
+"""Phrases that need a second reading are not in what people read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+# What was hard to read, and what to write instead.
+BANNED = {
+    r"More of the error comes from what": "The sample is too small to settle this",
+    r"that significant differences \(Holm\) leave open": "Possible ranks of each model",
+    r"Of everything random": "Seed of all random draws",
+    r"Of AUC that is unbiased": "This is unbiased for AUC",
+    r"The same added up": "Cumulative: ...",
+    r"\bunless said\b": "unless stated",
+    r"\banew\b": "again",
+    r"\bits kin\b": "the other estimators",
+    r"% of itself": "within 5 %",
+}
+READ = [
+    *(ROOT / "src").rglob("*.py"),
+    *(ROOT / "src").rglob("*.html"),
+    *(path for path in (ROOT / "docs").rglob("*.md") if "reproduction" not in path.parts),
+    *(ROOT / "docs").glob("*.html"),
+    *ROOT.glob("*.md"),
+]
+
+
+@pytest.mark.skipif(not (ROOT / "src").is_dir(), reason="the sources are not beside the tests")
+@pytest.mark.parametrize("phrase", BANNED)
+def test_plain_words(phrase):
+    found = [
+        f"{path.relative_to(ROOT)}: {match[0]!r}"
+        for path in READ
+        for match in re.finditer(phrase, path.read_text(encoding="utf-8"))
+    ]
+    assert not found, f"write {BANNED[phrase]!r}: {found}"
