@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -491,3 +492,18 @@ def test_chances_of_tied_targets_by_enumeration() -> None:
     ]
     one = _places.before_tied(np.array([1]), np.array([1]), np.array([3]))
     assert one.tolist() == [pytest.approx([1 / 4] * 4)]
+
+
+def test_chances_of_tied_targets_are_those_of_whole_numbers() -> None:
+    """Against binomial coefficients without rounding, for small numbers and very large ones."""
+    cases = [(1, 3, 0), (3, 3, 7), (2, 5, 40), (30, 30, 60), (150, 300, 5000), (1, 300, 5000)]
+    j, a, b = (np.array(column) for column in zip(*cases, strict=True))
+    found = _places.before_tied(j, a, b)
+    for row, (place, targets, others) in enumerate(cases):
+        ways = math.comb(targets + others, others)
+        for x in {0, 1, others // 3, others // 2, others - 1, others} & set(range(others + 1)):
+            before = math.comb(x + place - 1, x)
+            chance = before * math.comb(others - x + targets - place, others - x) / ways
+            assert found[row, x] == pytest.approx(chance, rel=1e-9, abs=1e-300)
+        assert not found[row, others + 1 :].any()
+    assert found.sum(axis=1) == pytest.approx(np.ones(len(cases)), rel=1e-12)

@@ -775,6 +775,6 @@ def _result(
     value, plain = fit.values[metric.key], naive.values[metric.key]
     reach = range_of(metric, counts)
     stray = reach.known and abs(value - reach.clipped(value)) > 1e-9 * max(map(abs, reach))
-    if clip and stray:
+    if reach.known and (clip or not stray):  # not by rounding either, as its interval does not
         value = reach.clipped(value)
     return Estimate(metric.key, value * per_user, plain * per_user, stray, intervals)

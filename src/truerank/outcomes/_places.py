@@ -83,14 +83,17 @@ def before_tied(place: IntArray, n_tied_targets: IntArray, n_tied: IntArray) -> 
     ndarray of float
         Each row sums to 1; 0 beyond b.
     """
-    from scipy.special import gammaln
-
+    # from the mode outwards by ratios of neighbours, none above 1: products alone, no logarithms,
+    # so that every machine finds the same bits
     j, a, b = (column[:, None].astype(np.float64) for column in (place, n_tied_targets, n_tied))
-    x = np.arange(int(n_tied.max(initial=0)) + 1, dtype=np.float64)
+    x = np.arange(int(n_tied.max(initial=0)), dtype=np.float64)
     left = np.maximum(b - x, 0.0)
-
-    def log_choose(n: Any, k: Any) -> Any:
-        return gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
-
-    log_p = log_choose(x + j - 1.0, x) + log_choose(left + a - j, left) - log_choose(a + b, b)
-    return np.where(x <= b, np.exp(log_p), 0.0)
+    ahead = (x + j) * left  # p(x + 1) / p(x) = ahead / behind
+    behind = (x + 1.0) * (left + a - j)
+    rises = ahead > behind
+    falls = np.where(rises, 1.0, ahead) / np.where(rises | (left == 0.0), 1.0, behind)
+    climbs = np.where(rises, behind, 1.0) / np.where(rises, ahead, 1.0)
+    weight = np.ones((len(place), x.size + 1))
+    weight[:, 1:] = np.cumprod(falls, axis=1)
+    weight[:, :-1] *= np.cumprod(climbs[:, ::-1], axis=1)[:, ::-1]
+    return weight / np.cumsum(weight, axis=1)[:, -1:]
