@@ -14,7 +14,7 @@ from benchmarks import calibrate, cases, misfit
 from benchmarks._report import machine
 from truerank.inference.intervals.error_law import ErrorLaw
 from truerank.inference.intervals.interval import interval_of, range_of
-from truerank.inference.intervals.misfit import Misfit
+from truerank.inference.intervals.misfit import Features, Misfit, Stray, sides
 
 CONFIDENCE = 0.95
 POOLED = (0.94, 0.97)
@@ -98,11 +98,15 @@ def _laws(row: dict[str, FloatArray], at: int, learnt: Misfit) -> Iterator[Error
     share = row["reference"][:, at]
     spread = row["negatives"][:, at] + row["ranks"][:, at] + row["law"][:, at]
     unknown = spread > 0.0
-    off = np.where(unknown, learnt.of(told) * share * (1.0 - share), 0.0)
+    below, above = (
+        np.where(unknown, side * share * (1.0 - share), 0.0)
+        for side in sides(learnt.of(told), Features(told, row["apart"][:, at]))
+    )
     lumps = np.where(unknown, np.sqrt(misfit.variance_of_lumps(row)[:, at]), 0.0)
     for i in range(share.size):
         known = {name: row[name][i, at : at + 1] for name in calibrate.ROWS[5:10]}
-        yield ErrorLaw(**known, lumps=lumps[i : i + 1], misfit=off[i : i + 1])
+        stray = Stray(lumps[i : i + 1], below[i : i + 1], above[i : i + 1])
+        yield ErrorLaw(**known, **stray._asdict())
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ EVIDENCE = tuple(f"evidence {size}" for size in LUMPS)
 ROWS = (
     "value", "truth", "everyone", "hits", "reference",
     "negatives", "ranks", "law", "bias", "users",
-    *TOLD, *OF_LUMPS, *EVIDENCE,
+    *TOLD, "apart", *OF_LUMPS, *EVIDENCE,
 )  # fmt: skip
 
 FloatArray = NDArray[np.float64]
@@ -107,7 +107,8 @@ def redraw(task: Task) -> FloatArray:
                 hits,
                 [fitted.reference.values[metric.key] for metric in metrics],
                 *(law.negatives, law.ranks, law.law, law.bias, law.users),
-                *told.T,
+                *told.columns.T,
+                told.apart,
                 *lumpy.variance,
                 *np.repeat(lumpy.log_evidence[:, None], len(metrics), axis=1),
             ]

@@ -6,9 +6,10 @@ those learnt without each one, with which docs/calibration.md judges it. ``--lum
 lumpy the exact ranks of each case are: the standard deviation of log P(R) about the smooth law that
 fits them, as the evidence has it.
 
-Errors, in logits, are taken to follow a normal law in two pieces: above the estimate its spread is
-what the posterior says with its lumps, below it the misfit comes on top. The coefficients maximise
-that likelihood, every cell (dataset, model, design, users, metric) counting alike.
+Errors, in logits, are taken to follow a normal law in two pieces: to either side of the estimate
+the spread is what the posterior says with its lumps, and `TOWARDS` times the distance to mle where
+that lies on this side; below it the misfit comes on top. The coefficients maximise that likelihood,
+every cell (dataset, model, design, users, metric) counting alike.
 """
 
 from __future__ import annotations
@@ -24,10 +25,12 @@ from benchmarks import calibrate, cases
 from truerank import RankCounts, metrics
 from truerank.estimators import Smooth
 from truerank.estimators._lumps import lumps
-from truerank.inference.intervals.misfit import Misfit, mean_variance
+from truerank.inference.intervals.misfit import Features, Misfit, mean_variance, sides
 
 MIN_HITS = 10  # users with their target in the top K, in the mean, below which a cell is left out
 _CAP = 8.0  # standard deviations, beyond which an error counts no more
+# Coefficients are drawn there, so that a misfit that is not needed does not vanish altogether.
+_CENTRE = np.array([-3.5, 0.0, 0.0, 0.0, 0.0])
 _RIDGE = 2e-3
 
 FloatArray = NDArray[np.float64]
@@ -38,32 +41,29 @@ def learn(redraws: int, without: str | None = None) -> Misfit:
     """The coefficients that all datasets but one speak for."""
     from scipy.optimize import minimize
 
-    told, spread, error, weight = _errors(redraws, [d for d in cases.DATASETS if d != without])
+    told, low, high, error, weight = _errors(redraws, [d for d in cases.DATASETS if d != without])
     below = error < 0.0
 
     def loss(coefficients: FloatArray) -> tuple[float, FloatArray]:
         misfit = np.exp(np.clip(told @ coefficients, -8.0, 2.0))
-        low = np.hypot(spread, misfit)
-        off = error / np.where(below, low, spread)
+        lower = np.hypot(low, misfit)
+        off = error / np.where(below, lower, high)
         free = np.abs(off) < _CAP
-        value = np.log(low + spread) + 0.5 * np.minimum(off**2, _CAP**2)
-        slope = 1.0 / (low + spread) - np.where(below & free, error**2 / low**3, 0.0)
-        gradient = told.T @ (weight * slope * misfit**2 / low)
-        shrunk = np.concatenate([[0.0], coefficients[1:]])
+        value = np.log(lower + high) + 0.5 * np.minimum(off**2, _CAP**2)
+        slope = 1.0 / (lower + high) - np.where(below & free, error**2 / lower**3, 0.0)
+        gradient = told.T @ (weight * slope * misfit**2 / lower)
+        shrunk = coefficients - _CENTRE
         return (
             float(weight @ value + _RIDGE * shrunk @ shrunk),
             gradient + 2.0 * _RIDGE * shrunk,
         )
 
-    start = np.array([-2.0, 0.0, 0.0, 0.0, 0.0])
-    found = minimize(loss, start, jac=True, method="BFGS", options={"maxiter": 500})
+    found = minimize(loss, _CENTRE, jac=True, method="BFGS", options={"maxiter": 500})
     return Misfit(*(round(float(one), 3) for one in found.x))
 
 
-def _errors(
-    redraws: int, datasets: Sequence[str]
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Features (n, 5), spread and error in logits, and the weight of each estimate, (n,)."""
+def _errors(redraws: int, datasets: Sequence[str]) -> tuple[FloatArray, ...]:
+    """Features (n, 5); spreads to both sides and error, in logits, and weights, (n,)."""
     parts = []
     for (case, _, _), found in calibrate.kept(redraws).items():
         if not any(case.startswith(f"{dataset}-") for dataset in datasets):
@@ -77,9 +77,11 @@ def _errors(
         unknown = np.sqrt(known) * slope > 1e-5
         inside = (row["hits"] >= MIN_HITS) & unknown & (row["truth"] > 0.0)
         weight = inside / np.maximum(inside.sum(axis=0), 1)
-        parts.append((told[inside], spread[inside], error[inside], weight[inside]))
-    told, spread, error, weight = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return told, spread, error, weight / weight.sum()
+        nothing = np.zeros_like(spread)
+        sided = (np.hypot(spread, side) for side in sides(nothing, Features(told, row["apart"])))
+        parts.append([one[inside] for one in (told, *sided, error, weight)])
+    told, low, high, error, weight = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return told, low, high, error, weight / weight.sum()
 
 
 def variance_of_lumps(row: dict[str, FloatArray]) -> FloatArray:

@@ -202,6 +202,7 @@ class Posterior:
         >>> (posterior.variance(tr.metrics.parse("recall@100")) ** 0.5).round(2).tolist()
         [0.12]
         """
+        _arguments.check(Posterior.variance, locals())
         _check(scope)
         gain = self._gains(metrics)
         total = self._weights @ self._off(metrics, scope) ** 2

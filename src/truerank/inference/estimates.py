@@ -164,8 +164,9 @@ class Estimate:
             what the estimate does not see of the very ranks of these users; ``law``: what the
             sample leaves open of the rank distribution; ``bias``: the mean error of the estimator,
             as far as it is clear; ``lumps``: what single items that stand out may do where the
-            sample does not tell ranks apart; ``misfit``: how far real evaluations fall below such
-            laws; ``users``: scatter over redraws of the users, 0 for these users.
+            sample does not tell ranks apart; ``misfit`` and ``misfit_better``: how far real
+            evaluations may lie from such laws to the worse and to the better; ``users``: scatter
+            over redraws of the users, 0 for these users.
 
         Examples
         --------

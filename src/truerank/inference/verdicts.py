@@ -91,10 +91,8 @@ def settled(fitted: Fitted, metrics: Iterable[Metric], *, error: float = ERROR) 
     with _blas.one_thread():
         value = np.abs(posterior.mean(tried))
         spread = posterior.variance(tried)
-        lumps, misfit = stray(fitted.counts.pooled(), fitted.reference, tried, spread)
-    known = (np.sqrt(spread + lumps**2 + misfit**2 / 2.0) <= error * value).reshape(
-        len(by_name), len(cuts)
-    )
+        of_real = stray(fitted.counts.pooled(), fitted.reference, tried, spread).mean_square
+    known = (np.sqrt(spread + of_real) <= error * value).reshape(len(by_name), len(cuts))
     first = [int(np.flatnonzero(~row).max(initial=-1)) + 1 for row in known]
     return [
         Settled(name, cuts[at] if at < len(cuts) else None)
@@ -157,8 +155,9 @@ def _mostly_assumed(one: Estimate) -> bool:
     part, total = one.error_budget, one.total_error
     if part is None or total is None:
         return False
-    open_law = part["law"] ** 2 + part["lumps"] ** 2
-    return open_law + part["bias"] ** 2 + part["misfit"] ** 2 / 2.0 > 0.5 * total**2
+    one_sided = part["misfit"] ** 2 + part["misfit_better"] ** 2
+    either = part["law"] ** 2 + part["lumps"] ** 2 + part["bias"] ** 2
+    return either + one_sided / 2.0 > 0.5 * total**2
 
 
 def _next(counts: RankCounts, known: Sequence[Settled], error: float, other: str | None) -> str:

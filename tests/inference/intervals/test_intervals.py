@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,9 +12,9 @@ import truerank as tr
 from truerank import estimators, metrics
 from truerank.designs import LJ24, Design, Fixed
 from truerank.inference.intervals.error_law import ErrorLaw, error_law
-from truerank.inference.intervals.fitting import Fitted
+from truerank.inference.intervals.fitting import Fitted, bound
 from truerank.inference.intervals.interval import interval_of, is_resolved, range_of
-from truerank.inference.intervals.misfit import LUMPS, features, mean_variance
+from truerank.inference.intervals.misfit import LUMPS, Features, features, mean_variance, sides
 from truerank.inference.planning.simulate import simulated_counts
 
 N_ITEMS = 600
@@ -252,13 +253,13 @@ def test_the_parts_of_the_error_make_up_the_whole():
         for found in tr.estimate(counts_of(), ["recall@5", "auc"], scope=scope).values():
             part = found.error_budget
             assert set(part) == {
-                "negatives", "ranks", "law", "bias", "lumps", "misfit", "users",
+                "negatives", "ranks", "law", "bias", "lumps", "misfit", "misfit_better", "users",
             }  # fmt: skip
             assert part["bias"] == 0.0  # the prior's pull is in the posterior
             shown = np.hypot(part["negatives"], part["users"])
             assert found.std_error == pytest.approx(shown)
             rest = part["ranks"] ** 2 + part["law"] ** 2 + part["lumps"] ** 2
-            rest += part["misfit"] ** 2 / 2
+            rest += (part["misfit"] ** 2 + part["misfit_better"] ** 2) / 2
             assert found.total_error == pytest.approx(np.sqrt(shown**2 + rest))
             assert (part["users"] > 0.0) == (scope == "population")
             assert (part["ranks"] > 0.0) == (scope == "these-users")
@@ -281,18 +282,25 @@ def test_the_default_is_wider_than_the_scatter_of_negatives():
 
 def test_ends_by_hand():
     """Logits, with the spread of a log-normal law, Student's t with 60 degrees of freedom."""
-    law = ErrorLaw(*(np.array([error]) for error in (0.03, 0.0, 0.024, 0.0, 0.032, 0.12, 0.7)))
+    errors = (0.03, 0.0, 0.024, 0.0, 0.032, 0.12, 0.12, 0.7)  # of users last, which do not count
+    law = ErrorLaw(*(np.array([error]) for error in errors))
     (recall,) = metrics.parse("recall@10")
     found = interval_of(0.2, law, 0, 0.95, 0.0, range_of(recall))
     t = 2.000298
     centre, slope = np.log(0.25), 1 / 0.16
-    high = centre + t * np.sqrt(np.log1p((0.05 * slope) ** 2))
+    high = centre + t * np.sqrt(np.log1p((0.13 * slope) ** 2))
     low = centre - t * np.sqrt(np.log1p((0.13 * slope) ** 2))
     assert found.high == pytest.approx(1 / (1 + np.exp(-high)), rel=1e-6)
     assert found.low == pytest.approx(1 / (1 + np.exp(-low)), rel=1e-6)
     assert found.std_error == 0.03
-    assert found.total_error == pytest.approx(np.sqrt(0.0025 + 0.0072))
+    assert found.total_error == pytest.approx(np.sqrt(0.0025 + 0.0144))
     assert not found.resolvable  # far more than half of the value
+    found = interval_of(
+        0.2, replace(law, misfit_better=np.zeros(1)), 0, 0.95, 0.0, range_of(recall)
+    )
+    high = centre + t * np.sqrt(np.log1p((0.05 * slope) ** 2))
+    assert found.high == pytest.approx(1 / (1 + np.exp(-high)), rel=1e-6)
+    assert found.low == pytest.approx(1 / (1 + np.exp(-low)), rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -332,10 +340,38 @@ def test_misfit_grows_where_the_sample_tells_less():
     assert relative[0][0] > relative[0][1] > relative[0][2]
     assert (relative[0] > relative[1]).all()
     told = features(small.pooled(), of_small.reference, METRICS_OF_MISFIT)
-    assert told[:, 2].tolist() == [1.0, 1.0, 1.0]
-    assert told[0, 4] == 0.0
-    assert told[0, 1] == pytest.approx(np.log(20 / N_ITEMS))  # recall@1 finds its targets at rank 1
+    assert told.columns[:, 2].tolist() == [1.0, 1.0, 1.0]
+    assert told.columns[0, 4] == 0.0
+    assert told.columns[0, 1] == pytest.approx(
+        np.log(20 / N_ITEMS)
+    )  # recall@1 finds its targets at rank 1
     exact = tr.RankCounts.from_exact_ranks(ranks(200), n_items=N_ITEMS)
     law = Fitted.of(exact, estimators.get("smooth"), METRICS_OF_MISFIT).law
     assert not law.misfit.any()
+    assert not law.misfit_better.any()
     assert not law.lumps.any()
+
+
+def test_misfit_makes_room_towards_mle():
+    """Half of the distance, on its side; what is learnt comes on top of it to the worse alone."""
+    told = Features(np.zeros((3, 5)), np.array([-0.6, 0.0, 0.8]))
+    worse, better = sides(np.array([0.4, 0.1, 0.1]), told)
+    np.testing.assert_allclose(worse, [0.5, 0.1, 0.1])
+    np.testing.assert_allclose(better, [0.0, 0.0, 0.4])
+
+
+@pytest.mark.parametrize("metric", ["recall@5", "mr"])
+def test_how_far_mle_lies_is_counted_in_logits_and_to_the_better(metric):
+    counts = counts_of(design=Fixed(sample_size=20))
+    asked = bound(metrics.parse(metric), counts)
+    fitted = Fitted.of(counts, estimators.get("smooth"), asked)
+    told = features(counts.pooled(), fitted.reference, asked)
+    of_mle, of_smooth = (
+        tr.estimate(counts, metric, estimator=name, plug_in="posterior", confidence=None)
+        for name in ("mle", "smooth")
+    )
+    of_range = range_of(asked[0])
+    share = [(est[metric].value - of_range.worst) / (of_range.best - of_range.worst)
+             for est in (of_mle, of_smooth)]  # fmt: skip
+    apart = np.diff(np.log(share) - np.log1p(-np.array(share)))[0]
+    assert told.apart[0] == pytest.approx(-apart, rel=1e-3)

@@ -33,6 +33,7 @@ def lawful():
     """Ranks follow a law here: no lumps, no misfit, which plans count in for real data."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(misfit, "LEARNT", misfit.Misfit(-50.0, 0.0, 0.0, 0.0, 0.0))
+        patch.setattr(misfit, "TOWARDS", 0.0)
         patch.setattr(misfit, "LUMPS", {1e-6: 1.0})
         yield
 

@@ -11,7 +11,7 @@ from truerank import progress as _progress
 from truerank._types import FloatArray, PlugIn, SupportName
 from truerank.estimators import Estimator, Fit
 from truerank.estimators.support import Support
-from truerank.inference.intervals.misfit import LAW, stray
+from truerank.inference.intervals.misfit import LAW, Stray, stray
 from truerank.inference.intervals.redraw import DrawnUsers, RankedUsers, distinct, occurrences
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
@@ -43,9 +43,10 @@ class ErrorLaw:
     lumps : array
         Standard deviation of what lumps of the rank distribution, finer than any smooth law, do
         where the sample does not tell ranks apart. See `truerank.inference.intervals.misfit`.
-    misfit : array
-        How far below the estimate real evaluations fall that the fitted law cannot follow, as a
-        standard deviation; learnt from real data. See `truerank.inference.intervals.misfit`.
+    misfit, misfit_better : array
+        How far real evaluations that the fitted law cannot follow lie from the estimate, to the
+        worse and to the better, as standard deviations; learnt from real data. See
+        `truerank.inference.intervals.misfit`.
     users : array
         Standard deviation of the estimate's mean over redraws of the users.
     """
@@ -56,6 +57,7 @@ class ErrorLaw:
     bias: FloatArray
     lumps: FloatArray
     misfit: FloatArray
+    misfit_better: FloatArray
     users: FloatArray
 
     @property
@@ -67,8 +69,8 @@ class ErrorLaw:
         array
             Shape (n_metrics,).
         """
-        # A misfit goes one way, downwards: half of its square counts in a mean square.
-        return np.sqrt(self.law**2 + self.bias**2 + self.lumps**2 + self.misfit**2 / 2.0)
+        stray = Stray(self.lumps, self.misfit, self.misfit_better)
+        return np.sqrt(self.law**2 + self.bias**2 + stray.mean_square)
 
     @property
     def blur(self) -> FloatArray:
@@ -259,7 +261,9 @@ def _law(
     # A bias smaller than what the ranks and negatives drawn may feign is none that is known of.
     clear = np.where(bias**2 > 4.0 * (ranks + negatives / redraws), bias, 0.0)
     none = np.zeros_like(bias)
-    return ErrorLaw(np.sqrt(negatives), np.sqrt(ranks), none, clear, none, none, np.sqrt(of_users))
+    return ErrorLaw(
+        np.sqrt(negatives), np.sqrt(ranks), none, clear, none, none, none, np.sqrt(of_users)
+    )
 
 
 def _of_refits(

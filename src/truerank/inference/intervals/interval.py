@@ -33,6 +33,7 @@ WIDE, ASSUMED_WIDE = 0.5, 0.1
 # degrees of freedom (docs/calibration.md).
 FREEDOM = 60
 _ROUNDING = 1e-9  # relative error of a value that is known exactly
+_LARGEST = 1e150  # errors in logits whose squares are numbers
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Interval:
         tenth of it and mostly assumption.
     budget : dict of str to float
         What the error is made of: ``negatives``, ``ranks``, ``law``, ``bias``, ``lumps``,
-        ``misfit`` and ``users``.
+        ``misfit`` (to the worse), ``misfit_better`` and ``users``.
     """
 
     low: float
@@ -343,15 +344,14 @@ def interval_of(
     part["ranks"] *= math.sqrt(1.0 - drawn)  # a population's ranks are not those of these users
     part["users"] *= math.sqrt(drawn)
     shown = float(np.hypot(part["negatives"], part["users"]))
-    # A misfit goes one way, to the worse: half of its square counts in a mean square.
-    open_law = part["law"] ** 2 + part["lumps"] ** 2
-    assumed = float(np.sqrt(open_law + part["bias"] ** 2 + part["misfit"] ** 2 / 2.0))
+    assumed = float(law.assumed[at])
     total = float(np.sqrt(shown**2 + part["ranks"] ** 2 + assumed**2))
-    better_error = float(np.sqrt(shown**2 + part["ranks"] ** 2 + open_law))
-    worse_error = float(np.hypot(better_error, part["misfit"]))
+    either = np.sqrt(shown**2 + part["ranks"] ** 2 + part["law"] ** 2 + part["lumps"] ** 2)
+    worse_error = float(np.hypot(either, part["misfit"]))
+    better_error = float(np.hypot(either, part["misfit_better"]))
     middle = value - part["bias"]
     low, high = middle, middle
-    if worse_error > _ROUNDING * abs(value):
+    if max(worse_error, better_error) > _ROUNDING * abs(value):
         low, high = _ends(middle, worse_error, better_error, reach, confidence)
     low, high = min(low, value), max(high, value)  # biased as it may be, it is the value shown
     resolvable = is_resolved((high - low) / 2.0, assumed, total, abs(value))
@@ -399,7 +399,10 @@ def _ends(
     share = above / reach.width
     centre, slope = np.log(share) - np.log1p(-share), 1.0 / (above * (1.0 - share))
     # The spread of the logarithm of a log-normal variable with such a relative spread.
-    worse, better = (np.sqrt(np.log1p((e * slope) ** 2)) for e in (worse_error, better_error))
+    worse, better = (
+        np.sqrt(np.log1p(min(error * slope, _LARGEST) ** 2))
+        for error in (worse_error, better_error)
+    )
     low, high = sorted(
         reach.worst + reach.way * float(reach.width / (1.0 + np.exp(-end)))
         for end in (centre - times * worse, centre + times * better)

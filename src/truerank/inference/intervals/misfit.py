@@ -10,10 +10,12 @@ hundred ranks if lists are personal, and by some 0.6 if all users get nearly one
 the exact ranks of 70 real evaluations say (``python -m benchmarks.misfit`` prints them). Which of
 both it is, the sample may tell, or leave open; see `truerank.estimators._lumps`.
 
-**Misfit**, below the estimate: training items that are kept in a ranking push targets down from the
-first ranks, ties make cliffs. What that amounts to was learnt from real evaluations by the same
-command (five datasets, five models, six designs, 500 to 6,000 users), as a function of what a table
-of ranks tells:
+**Misfit**, to one side. Where mle, which takes nothing to be smooth, lies elsewhere than smooth,
+the truth may lie there too: ``TOWARDS`` times that distance counts, on its side. And training items
+that are kept in a ranking push targets down from the first ranks, ties make cliffs: to the worse,
+there is more. What that amounts to was learnt from real evaluations by the same command (five
+datasets, five models, six designs, 500 to 6,000 users), as a function of what a table of ranks
+tells:
 
     log misfit = level + resolution log(k n / N) + alike + disagreement log |smooth - mle|
                  + rank log k,
@@ -43,7 +45,9 @@ from truerank.outcomes.counts import RankCounts
 # Sizes of lumps, those of personal lists and of best sellers, and how likely each is beforehand.
 LUMPS: dict[float, float] = {0.1: 0.5, 0.6: 0.5}
 # By how much of what the posterior leaves open, beyond what redraws show, real evaluations stray.
-LAW = 0.7
+LAW = 0.55
+# How much of the distance to mle, in logits, counts as an error that may be.
+TOWARDS = 0.5
 RESOLUTION = (-5.0, 3.0)  # between which log(k n / N) counts
 AGREED = 0.01  # in logits: estimates that differ by less agree
 _GRID = 48  # ranks at which cumulative distributions are compared
@@ -65,14 +69,23 @@ class Misfit:
         return np.asarray(np.exp(told @ np.array(astuple(self))))
 
 
-LEARNT = Misfit(level=-3.49, resolution=-0.5, alike=0.8, disagreement=0.38, rank=-0.63)
+LEARNT = Misfit(level=-3.69, resolution=-0.49, alike=0.55, disagreement=0.34, rank=-0.55)
 
 
 class Stray(NamedTuple):
-    """How far real evaluations stray from a smooth law, by metric, in units of each."""
+    """How far real evaluations stray from a smooth law, by metric, in units of each.
+
+    To either side by lumps, and to the worse and to the better by misfit.
+    """
 
     lumps: FloatArray
     misfit: FloatArray
+    misfit_better: FloatArray
+
+    @property
+    def mean_square(self) -> FloatArray:
+        """The mean squared error by all of it; half of what goes to one side counts."""
+        return np.asarray(self.lumps**2 + (self.misfit**2 + self.misfit_better**2) / 2.0)
 
 
 def stray(
@@ -110,12 +123,45 @@ def stray(
     size = np.abs(span)
     unknown = (share > 0.0) & (share < 1.0) & (np.sqrt(spread) > _KNOWN * share * size)
     if counts.is_exact.all() or not unknown.any():
-        return Stray(np.zeros(len(metrics)), np.zeros(len(metrics)))
+        return Stray(*np.zeros((3, len(metrics))))
     found = lumps(reference.posterior, metrics, list(LUMPS))
     evidence = found.log_evidence if seen else np.zeros_like(found.log_evidence)
     of_lumps = np.sqrt(mean_variance(found.variance, evidence[:, None]))
-    below = LEARNT.of(features(counts, reference, metrics)) * share * (1.0 - share) * size
-    return Stray(np.where(unknown, of_lumps, 0.0), np.where(unknown, below, 0.0))
+    told = features(counts, reference, metrics)
+    worse, better = (
+        misfit * share * (1.0 - share) * size for misfit in sides(LEARNT.of(told.columns), told)
+    )
+    return Stray(*(np.where(unknown, part, 0.0) for part in (of_lumps, worse, better)))
+
+
+class Features(NamedTuple):
+    """What a table tells of its misfit.
+
+    A row per metric for the coefficients of `Misfit`, shape (n_metrics, 5); and how far, in logits,
+    mle lies from smooth, to the better if above 0, shape (n_metrics,).
+    """
+
+    columns: FloatArray
+    apart: FloatArray
+
+
+def sides(learnt: FloatArray, told: Features) -> tuple[FloatArray, FloatArray]:
+    """The misfit to the worse and to the better.
+
+    Parameters
+    ----------
+    learnt : array
+        What `Misfit` says, in logits, shape (n_metrics,).
+    told : Features
+        What the table tells.
+
+    Returns
+    -------
+    tuple of two arrays
+        In logits, shape (n_metrics,).
+    """
+    towards = TOWARDS * told.apart
+    return np.hypot(learnt, np.minimum(towards, 0.0)), np.maximum(towards, 0.0)
 
 
 def mean_variance(variance: FloatArray, log_evidence: FloatArray) -> FloatArray:
@@ -136,8 +182,8 @@ def mean_variance(variance: FloatArray, log_evidence: FloatArray) -> FloatArray:
     return np.asarray((weight * variance).sum(axis=0) / weight.sum(axis=0))
 
 
-def features(counts: RankCounts, reference: Fit, metrics: Sequence[Metric]) -> FloatArray:
-    """What a table tells of its misfit: a row per metric for the coefficients of `Misfit`.
+def features(counts: RankCounts, reference: Fit, metrics: Sequence[Metric]) -> Features:
+    """What a table tells of its misfit.
 
     Parameters
     ----------
@@ -150,8 +196,8 @@ def features(counts: RankCounts, reference: Fit, metrics: Sequence[Metric]) -> F
 
     Returns
     -------
-    array
-        Shape (n_metrics, 5).
+    Features
+        For each metric.
     """
     assert reference.distribution is not None
     smooth = reference.distribution
@@ -163,14 +209,22 @@ def features(counts: RankCounts, reference: Fit, metrics: Sequence[Metric]) -> F
     typical = (smooth.mass * np.log(smooth.support.rank)) @ gains / found
     resolution = typical + np.log(telling_size(counts) / n_items)
     alike = float((counts.n_items == counts.n_items[0]).all())
-    mle = MLE().fit(counts, metrics=metrics, support=smooth.support, plug_in="plain").distribution
+    other = MLE().fit(counts, metrics=metrics, support=smooth.support, plug_in="posterior")
+    mle = other.distribution
     assert mle is not None
+    of_mle, of_smooth = (
+        _logit((value - worst) / span)
+        for value in (
+            np.array([other.values[metric.key] for metric in metrics]),
+            reference.posterior.mean(metrics),
+        )
+    )
     # Of the two cumulative distributions, about the typical rank: it is smooth in the cut-off.
     rank = np.unique(np.geomspace(1, max(n_items // 2, 2), _GRID).round())
     apart = _logit(smooth.cdf(rank)) - _logit(mle.cdf(rank))
     near = np.exp(-0.5 * (typical[:, None] - np.log(rank)) ** 2)
     disagreement = np.sqrt(near @ apart**2 / near.sum(axis=1))
-    return np.column_stack(
+    columns = np.column_stack(
         [
             np.ones(len(metrics)),
             np.clip(resolution, *RESOLUTION),
@@ -179,6 +233,7 @@ def features(counts: RankCounts, reference: Fit, metrics: Sequence[Metric]) -> F
             typical,
         ]
     )
+    return Features(columns, of_mle - of_smooth)
 
 
 def _spans(metrics: Sequence[Metric]) -> tuple[FloatArray, FloatArray]:

@@ -313,9 +313,9 @@ def predict_error(
         variance = float(fit.posterior.variance([metric])[0])
         off = fit.values[metric.key] - float(np.mean(values))
         # Real data follow no such law quite; that does not shrink with users, as a bias does not.
-        lumps, misfit = (float(part[0]) for part in stray(one, fit, [metric], np.array([variance])))
+        of_real = stray(one, fit, [metric], np.array([variance])).mean_square[0]
         seen = max(off**2 - variance / len(tables), 0.0)
-        bias = float(np.sqrt(seen + lumps**2 + misfit**2 / 2.0))
+        bias = float(np.sqrt(seen + of_real))
     else:
         variance = float(np.var(errors, ddof=min(1, len(errors) - 1)))
         bias = float(np.mean(errors))

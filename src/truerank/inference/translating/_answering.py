@@ -59,10 +59,10 @@ def answer(
         found.converged,
     )
     none = np.zeros(len(asked))
-    lumps, below = _stray(found, fit, asked, law**2 + ranks**2)
+    of_real = _stray(found, fit, asked, law**2 + ranks**2)
     ends = intervals(
         fit,
-        ErrorLaw(none, ranks, law, none, lumps, below, none),
+        ErrorLaw(none, ranks, law, none, *of_real, none),
         asked,
         means.n_users,
         confidence=protocol.confidence,
@@ -104,7 +104,7 @@ def _stray(found: MeansPosterior, fit: Fit, asked: Sequence[Metric], spread: Flo
     """Lumps and misfit, as those of a table with the sampled ranks that the law expects."""
     samples, n_users = found.sampled, found.seen.n_users
     if samples.is_exact:
-        return Stray(np.zeros(len(asked)), np.zeros(len(asked)))
+        return Stray(*np.zeros((3, len(asked))))
     size = samples.sample_size
     share = samples.chance @ found.distribution.mass
     counts = RankCounts.from_outcomes(
