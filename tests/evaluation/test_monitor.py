@@ -111,6 +111,21 @@ def test_only_epochs_that_are_really_worse_count_against_the_patience():
     assert [row["real"] for row in rows[1:]] == [False] * 5 + [True, False, True]
 
 
+@pytest.mark.parametrize("kind", ["exact", "fixed"])
+def test_small_values_are_best_where_they_are_good(kind):
+    """The epochs of mr, 1 + (1 - auc) (N - 1) here, are judged like those of auc."""
+    test, _, scorers = problem()
+    told = {}
+    for metric in ("mr", "amr", "auc"):
+        monitor = tr.Monitor(test, metrics=metric, design=DESIGNS[kind], patience=2)
+        told[metric] = [
+            (found.best_epoch, found.worse, found.should_stop)
+            for found in map(monitor.update, scorers)
+        ]
+    assert told["mr"] == told["amr"] == told["auc"]
+    assert told["mr"][-1] == (3, 2, True) or told["mr"][-1] == (3, 3, True)
+
+
 def test_for_these_users_any_exact_difference_is_real():
     test, _, scorers = problem()
     monitor = tr.Monitor(test, design="exact", patience=1, scope="these-users")

@@ -71,7 +71,7 @@ class Monitor(Result):
     ``update(scorer)`` once per epoch gives the metrics of the whole catalogue with intervals, and
     the difference to the best epoch so far with an interval of its own. Both epochs meet the same
     negatives, so that most of what chance does is in both and cancels. What does not is told: an
-    epoch counts against the patience only if it is *really* worse, its interval below 0.
+    epoch counts against the patience only if it is *really* worse, all of its interval.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class Monitor(Result):
 
     @property
     def best_epoch(self) -> int | None:
-        """The epoch with the largest value of the first metric.
+        """The epoch with the best value of the first metric, the smallest for ``mr`` and ``amr``.
 
         Returns
         -------
@@ -301,9 +301,10 @@ class Monitor(Result):
         before = self.best_epoch
         first = compared.get(self.metrics[0].key)
         off = None if first is None else first[name(number), name(before)]
-        if off is None or off.value > ROUNDING:
+        way = -1.0 if self.metrics[0].lower_is_better else 1.0
+        if off is None or way * off.value > ROUNDING:
             self._kept, self._fitted, self._worse = now, found.fitted, 0
-        elif is_real(off) and off.value < 0.0:
+        elif is_real(off):
             self._worse += 1
         assert self.best_epoch is not None
         result = Epoch(
