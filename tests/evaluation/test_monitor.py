@@ -237,6 +237,21 @@ def test_all_processes_take_the_design_that_the_first_has_chosen(monkeypatch):
     assert first == second
 
 
+@pytest.mark.parametrize(
+    ("gather", "said"),
+    [
+        (lambda part: None, "gather gave None for a _Part"),
+        (lambda part: [part, 3], "it must give the list of what all processes pass"),
+        (lambda part: [], "gather gave an empty list"),
+    ],
+)
+def test_a_gather_that_gathers_nothing_is_named(gather, said):
+    test, _, scorers = problem()
+    monitor = tr.Monitor(test, design="exact", gather=gather)
+    with pytest.raises(tr.InputError, match=said):
+        monitor.update(scorers[0])
+
+
 def test_the_design_is_chosen_once_and_kept(monkeypatch):
     test, train, scorers = problem()
     asked = []
@@ -349,6 +364,9 @@ def test_another_model_is_refused(other, said):
         ({"metrics": "recal@10"}, "recal"),
         ({"gather": 3}, "gather is of type int"),
         ({"ties": "mid", "design": "adaptive"}, "mid"),
+        ({"confidence": 95}, "confidence is 95"),
+        ({"confidence": None}, "confidence is None"),
+        ({"scope": "all"}, "scope"),
     ],
 )
 def test_wrong_options_are_refused_at_once(options, said):
