@@ -40,10 +40,11 @@ rectools  := 'rectools[lightfm]' torch==2.13.0 pytorch-lightning 'pyarrow<26'
 torch     := torch==2.13.0
 
 # Tools that we work inside of, each with a test and in an environment of its own.
-INTEGRATIONS := keras lightning mlflow torchmetrics wandb
+INTEGRATIONS := keras lightning mlflow tensorboard torchmetrics wandb
 keras        := keras torch==2.13.0
 lightning    := lightning torch==2.13.0
 mlflow       := mlflow jinja2
+tensorboard  := tensorboard torch==2.13.0
 torchmetrics := torchmetrics torch==2.13.0
 wandb        := wandb
 
@@ -139,7 +140,7 @@ $(BIN)/pip:
 
 .PHONY: $(INTEGRATIONS:%=integration-%)
 $(INTEGRATIONS:%=integration-%): integration-%: $(ADAPTERS)/%/.stamp
-	KERAS_BACKEND=torch $(ADAPTERS)/$*/bin/python -m pytest tests/integrations/test_$*.py $(if $(filter torchmetrics,$*),tests/integrations/test_torch_gather.py) tests/test_face.py -k 'test_$* or integrations.$* or gather' $(if $(wildcard docs/how-to/$*.md),'tests/test_docs.py::test_blocks_run[$*]') $(ARGS)
+	KERAS_BACKEND=torch $(ADAPTERS)/$*/bin/python -m pytest tests/integrations/test_$*.py $(if $(filter torchmetrics,$*),tests/integrations/test_torch_gather.py) tests/test_face.py $(foreach page,$(shell grep -l 'run with $* ' docs/how-to/*.md),'tests/test_docs.py::test_blocks_run[$(basename $(notdir $(page)))]') -k 'test_$* or integrations.$* or gather or blocks_run' $(ARGS)
 
 .PHONY: $(LIBRARIES:%=adapter-%) $(PEERS:%=peer-%)
 $(LIBRARIES:%=adapter-%): adapter-%: $(ADAPTERS)/%/.stamp

@@ -27,12 +27,21 @@ NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 NOT_RUN = "<!-- not run -->"
 # A page with this comment is about a library; `make adapters` has each in its environment.
 NEEDS = re.compile(r"<!-- needs (\w+) -->")
+# A block behind this comment runs where the library is; `make integrations` has each.
+RUN_WITH = re.compile(r"<!-- run with (\w+) -->")
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    pattern = rf"({re.escape(NOT_RUN)}\s*)?^```{language}\n(.*?)^```"
+    pattern = rf"(<!-- [^>]+ -->\s*)?^```{language}\n(.*?)^```"
     found = re.findall(pattern, page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    return [text for skipped, text in found if not skipped]
+    return [text for mark, text in found if not _skipped(mark)]
+
+
+def _skipped(mark: str) -> bool:
+    library = RUN_WITH.match(mark)
+    if library is not None:
+        return importlib.util.find_spec(library[1]) is None
+    return mark.startswith(NOT_RUN)
 
 
 def with_blocks(language: str) -> list[Path]:
@@ -41,13 +50,15 @@ def with_blocks(language: str) -> list[Path]:
 
 @pytest.mark.parametrize("page", with_blocks("python"), ids=lambda page: page.stem)
 def test_blocks_run(page, tmp_path, monkeypatch):
-    needed = NEEDS.search(page.read_text(encoding="utf-8"))
+    text = page.read_text(encoding="utf-8")
+    needed = NEEDS.search(text)
+    others = needed or any(map(importlib.util.find_spec, RUN_WITH.findall(text)))
     if needed and importlib.util.find_spec(needed[1]) is None:
         pytest.skip(f"{needed[1]} is not installed; `make adapters` or `make test` runs this page")
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
     with warnings.catch_warnings():
-        if needed:
+        if others:
             warnings.simplefilter("ignore")  # what other libraries warn of is theirs to mend
         for code in blocks(page, "python"):
             exec(compile(code, f"{page.name}: {code[:40]!r}", "exec"), namespace)

@@ -84,7 +84,9 @@ def test_bad_text_is_refused(tmp_path: Path, content: str, message: str) -> None
         (([], [], []), {}, "triples has no triples"),
         ((["a"], [0], [3]), {}, "heads of triples are <U1 and tails int64"),
         (pd.DataFrame({"head": [1]}), {"columns": {"haed": "x"}}, "unknown column 'haed'"),
-        ("missing.txt", {}, "missing.txt cannot be read"),
+        ([(0, 0, 1), (1, 0, 2), (2, 0, 3)], {}, "one tuple per triple; give it as an array"),
+        ([(0, 0, 1), (1, 0, 2)], {}, "one tuple per triple"),
+        ("missing.txt", {}, "missing.txt does not exist"),
     ],
 )
 def test_bad_sources_are_refused(source: Any, options: dict[str, Any], message: str) -> None:
@@ -180,6 +182,7 @@ def test_bad_questions_are_refused() -> None:
     graph = read_triples(np.array(ROWS))
     with pytest.raises(InputError, match="unknown side 'both'"):
         graph.queries(sides=["both"])  # type: ignore[list-item]
+    assert set(graph.queries(sides="head").side) == {"head"}
     with pytest.raises(InputError, match="each once"):
         graph.queries(sides=["tail", "tail"])
     with pytest.raises(InputError, match="known holds a str; give Triples"):

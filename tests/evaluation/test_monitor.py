@@ -111,6 +111,21 @@ def test_only_epochs_that_are_really_worse_count_against_the_patience():
     assert [row["real"] for row in rows[1:]] == [False] * 5 + [True, False, True]
 
 
+@pytest.mark.parametrize("kind", ["exact", "fixed"])
+def test_small_values_are_best_where_they_are_good(kind):
+    """The epochs of mr, 1 + (1 - auc) (N - 1) here, are judged like those of auc."""
+    test, _, scorers = problem()
+    told = {}
+    for metric in ("mr", "amr", "auc"):
+        monitor = tr.Monitor(test, metrics=metric, design=DESIGNS[kind], patience=2)
+        told[metric] = [
+            (found.best_epoch, found.worse, found.should_stop)
+            for found in map(monitor.update, scorers)
+        ]
+    assert told["mr"] == told["amr"] == told["auc"]
+    assert told["mr"][-1] == (3, 2, True) or told["mr"][-1] == (3, 3, True)
+
+
 def test_for_these_users_any_exact_difference_is_real():
     test, _, scorers = problem()
     monitor = tr.Monitor(test, design="exact", patience=1, scope="these-users")
@@ -220,6 +235,21 @@ def test_all_processes_take_the_design_that_the_first_has_chosen(monkeypatch):
 
     first, second = Processes(2).run(process)
     assert first == second
+
+
+@pytest.mark.parametrize(
+    ("gather", "said"),
+    [
+        (lambda part: None, "gather gave None for a _Part"),
+        (lambda part: [part, 3], "it must give the list of what all processes pass"),
+        (lambda part: [], "gather gave an empty list"),
+    ],
+)
+def test_a_gather_that_gathers_nothing_is_named(gather, said):
+    test, _, scorers = problem()
+    monitor = tr.Monitor(test, design="exact", gather=gather)
+    with pytest.raises(tr.InputError, match=said):
+        monitor.update(scorers[0])
 
 
 def test_the_design_is_chosen_once_and_kept(monkeypatch):
@@ -334,6 +364,9 @@ def test_another_model_is_refused(other, said):
         ({"metrics": "recal@10"}, "recal"),
         ({"gather": 3}, "gather is of type int"),
         ({"ties": "mid", "design": "adaptive"}, "mid"),
+        ({"confidence": 95}, "confidence is 95"),
+        ({"confidence": None}, "confidence is None"),
+        ({"scope": "all"}, "scope"),
     ],
 )
 def test_wrong_options_are_refused_at_once(options, said):

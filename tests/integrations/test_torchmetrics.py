@@ -47,16 +47,67 @@ def test_counts_are_those_of_ranks():
     assert by_ranks.counts == counts
 
 
-def test_ties_share_the_weight():
+@pytest.mark.parametrize("replacement", [False, True])
+def test_ties_share_the_weight(replacement):
     given = scores(tied=True)
-    found = metric()
-    found.update(given)
+    found = metric(replacement=replacement)
+    for batch in given.split(150):
+        found.update(batch)
+    counts = tr.RankCounts.from_scores(
+        given[:, 0], given[:, 1:], n_items=N_ITEMS, replacement=replacement
+    )
+    assert found.counts.sampled_rank.tolist() == counts.sampled_rank.tolist()
+    assert found.counts.weight == pytest.approx(counts.weight, abs=1e-9)
+    assert float(found.state.sum()) == pytest.approx(N_USERS)
     expected = np.zeros(1 + N_NEGATIVES)
     for row in given.numpy():  # one by one
         above, tied = (row[1:] > row[0]).sum(), (row[1:] == row[0]).sum()
         expected[above : above + tied + 1] += 1.0 / (tied + 1)
-    assert found.state.numpy() == pytest.approx(expected, abs=1e-9)
-    assert float(found.state.sum()) == pytest.approx(N_USERS)
+    if not replacement:
+        assert found.state.numpy() == pytest.approx(expected, abs=1e-9)
+
+
+def test_half_precision_and_a_step_of_a_loop():
+    """Scores in half precision are counted; the counts stay exact. `forward` is of one batch."""
+    given = scores().to(torch.float16)
+    found = metric().set_dtype(torch.float16).half()
+    first = found(given[:100])
+    assert set(first) == {"recall@50", "auc"}
+    assert float(found.state.sum()) == 100.0
+    for _ in range(100):
+        found.update(given)
+    assert float(found.state.sum()) == 100.0 + 100.0 * N_USERS
+    found.reset()
+    found.update(given)
+    whole = metric()
+    whole.update(given.to(torch.float64))
+    assert torch.equal(found.state, whole.state)
+    assert found.state.dtype == torch.float64
+    found.update(ranks=[1, 2])  # lists and arrays, too
+    found.update(ranks=np.array([3]))
+    assert float(found.state.sum()) == N_USERS + 3.0
+
+
+def test_processes_are_added_up_by_compute():
+    given = scores()
+    whole, other = metric(), metric()
+    whole.update(given)
+    other.update(given[150:])
+    here = metric(
+        dist_sync_fn=lambda state, group: [state, other.state],
+        distributed_available_fn=lambda: True,
+    )
+    here.update(given[:150])
+    assert here.compute() == whole.compute()
+    assert float(here.state.sum()) == 150.0  # its own again
+
+
+@pytest.mark.parametrize(
+    ("names", "better"), [(["auc"], True), (["mr", "amr"], False), (["mr", "auc"], None)]
+)
+def test_which_way_is_better(names, better):
+    found = tr.integrations.torchmetrics.ranks(num_negatives=5, n_items=50, metrics=names)
+    assert found.higher_is_better is better
 
 
 def test_the_state_is_of_fixed_size_and_adds_up():
@@ -82,6 +133,8 @@ def test_the_state_is_of_fixed_size_and_adds_up():
         ({"scores": torch.full((2, 31), float("nan"))}, "NaN"),
         ({"ranks": torch.tensor([0, 1])}, "ranks holds 0"),
         ({"ranks": torch.tensor([1.5])}, "whole numbers"),
+        ({"ranks": torch.tensor([True])}, "ranks is torch.bool"),
+        ({"ranks": [[1, 2]]}, r"shape \(1, 2\)"),
     ],
 )
 def test_bad_input(arguments, said):
@@ -89,6 +142,11 @@ def test_bad_input(arguments, said):
         metric().update(**arguments)
     with pytest.raises(tr.InputError, match="no ranks were counted"):
         metric().compute()
+
+
+def test_more_negatives_than_there_are():
+    with pytest.raises(tr.InputError, match="at most n_items - 1 = 49"):
+        tr.integrations.torchmetrics.ranks(num_negatives=50, n_items=50)
 
 
 def test_vectors_that_are_parameters():

@@ -11,7 +11,7 @@ import pytest
 
 from truerank import InputError, RankCounts
 from truerank.errors import AssumptionWarning
-from truerank.outcomes import _large
+from truerank.outcomes import _large, tables
 
 N_ROWS = 5000
 DESIGN = {"sample_size": 50, "n_items": 100_000, "replacement": True}
@@ -117,3 +117,21 @@ def test_what_is_wrong_is_said_once_and_where(tmp_path):
     (tmp_path / "broken" / "x.parquet").write_bytes(b"no parquet")
     with pytest.raises(InputError, match="cannot be read as Parquet"):
         RankCounts.from_table(tmp_path / "broken", **DESIGN)
+
+
+def test_the_law_is_that_of_the_files(tmp_path):
+    """What `tr.rank` notes about the draws is read from large files too; folders hold one law."""
+    notes = {name: {tables.SCHEME_KEY: name.encode()} for name in ("without", "without:10,20,50")}
+    plain = rows().append_column("n_items", pa.array(np.full(N_ROWS, 60)))
+    plain = plain.append_column("sample_size", pa.array(np.full(N_ROWS, 50)))
+    ranks = tmp_path / "ranks"
+    ranks.mkdir()
+    pq.write_table(plain.replace_schema_metadata(notes["without"]), ranks / "a.parquet")
+    for source in (ranks, ranks / "a.parquet"):
+        counts = RankCounts.from_table(source)
+        assert [scheme.name for scheme in counts.schemes] == ["without"]
+        counts = RankCounts.from_table(source, replacement=True)
+        assert [scheme.name for scheme in counts.schemes] == ["with"]
+    pq.write_table(plain.replace_schema_metadata(notes["without:10,20,50"]), ranks / "b.parquet")
+    with pytest.raises(InputError, match="without:10,20,50"):
+        RankCounts.from_table(ranks)

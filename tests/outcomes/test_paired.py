@@ -43,6 +43,23 @@ def test_ties_are_spread_as_in_counts_of_one_model():
         np.testing.assert_array_equal(paired[name].weight, alone.weight)
 
 
+@pytest.mark.parametrize("design", ["exact", "fixed(sample_size=6)", "adaptive(budget=8, start=4)"])
+def test_the_law_is_that_of_the_table(design, tmp_path):
+    """What `tr.rank` notes about the draws is read for several models as for one."""
+    users = np.arange(40)
+    tables = {}
+    for name, scorer in scorers().items():
+        table = tr.rank(scorer, (users, (users * 5) % N_ITEMS), design)
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+        tables[name] = tmp_path / f"{name}.parquet"
+    paired = tr.PairedCounts.from_tables(tables)
+    for name, path in tables.items():
+        assert paired[name] == tr.RankCounts.from_table(path)
+        assert not paired[name].schemes[0].replacement
+    if design.startswith("fixed"):  # what is said goes before
+        assert tr.PairedCounts.from_tables(tables, replacement=True)["A"].schemes[0].replacement
+
+
 def test_spread_writes_tied_ranks_out():
     paired = counted()
     row, outcomes = paired.spread("B")

@@ -238,7 +238,9 @@ def test_shares_of_repeated_draws_by_hand():
     assert _spreading.tie_shares(1, 7) == pytest.approx([1 / 2, 1 / 2])
 
 
-@pytest.mark.parametrize(("tied", "n_tied"), [(1, 20), (3, 24), (9, 90), (50, 400), (40, 40)])
+@pytest.mark.parametrize(
+    ("tied", "n_tied"), [(1, 20), (2, 20), (3, 24), (9, 90), (50, 400), (40, 40)]
+)
 def test_formula_of_many_tied_items(monkeypatch, tied, n_tied):
     plain = binom.pmf(np.arange(tied + 1), tied, np.arange(n_tied + 1)[:, None] / n_tied).mean(0)
     monkeypatch.setattr(_spreading, "_LARGE", 0)

@@ -1,9 +1,13 @@
 """A torch module as a scorer."""
 
+import pickle
+
 import numpy as np
 import pytest
 
+import truerank as tr
 from truerank.errors import InputError, TruerankError
+from truerank.scoring import _device, exact
 from truerank.scoring.torch import Torch
 
 N_USERS, N_ITEMS = 20, 37
@@ -176,3 +180,71 @@ def test_pairs_are_asked_for_one_by_one_unless_there_is_a_way_to_all():
     assert not Torch(module, n_items=5).scores_rows
     rows = Torch(module, n_items=5, score_all=lambda users: users[:, None].repeat(1, 5))
     assert rows.scores_rows
+
+
+class OnGpu(torch.Tensor):
+    """Says that it is on a GPU; its device is the processor all the same."""
+
+    is_cuda = True
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("targets", [1, 3])
+@pytest.mark.parametrize("ties", [False, True])
+def test_counts_of_a_device_are_those_of_the_processor(monkeypatch, kind, targets, ties):
+    """Bit for bit: with ties of items, users of zeros, items left out, blocks of few users."""
+    rng = np.random.default_rng(1)
+    users, items = rng.normal(size=(60, 12)), rng.normal(size=(90, 12))
+    if ties:
+        users, items = users.round(), items.round()
+        items[40:60] = items[:20]
+        users[3] = 0.0
+    users, items = users.astype(kind), items.astype(kind)
+    liked = np.argsort(rng.random((60, 90)), axis=1)
+    test = np.repeat(np.arange(60), targets), liked[:, :targets].ravel()
+    train = np.repeat(np.arange(60), 7), liked[:, -7:].ravel()
+    bias = rng.normal(size=90).round(1)
+    expected = tr.rank(
+        tr.scoring.Factors(users, items, item_biases=bias), test, train=train, ties="pessimistic"
+    )
+    monkeypatch.setattr(_device, "_SCORES", 90 * 16)
+    asked = []
+    monkeypatch.setattr(exact._tiles, "count", lambda *_: asked.append(1))
+    scorer = tr.scoring.Factors(
+        torch.from_numpy(users), torch.from_numpy(items).as_subclass(OnGpu), item_biases=bias
+    )
+    torch.set_float32_matmul_precision("medium")
+    try:
+        assert tr.rank(scorer, test, train=train, ties="pessimistic") == expected
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision("highest")
+    assert not asked
+    assert scorer.with_users(users).device is scorer.device is not None
+    assert pickle.loads(pickle.dumps(scorer)).device is None  # another machine may have none
+
+
+def test_twins_tie_whatever_products_say():
+    """Each item has a twin: it ties with it, and with no other, however products are rounded."""
+    rng = np.random.default_rng(2)
+    users, items = rng.normal(size=(200, 30)), rng.normal(size=(300, 30))
+    items[150:] = items[:150]
+    test = np.arange(200), np.arange(200) % 150
+    scorer = tr.scoring.Factors(users.astype(np.float32), items.astype(np.float32))
+    scorer.device = torch.device("cpu")
+    ranks = {ties: tr.rank(scorer, test, ties=ties) for ties in ("optimistic", "pessimistic")}
+    apart = np.array(ranks["pessimistic"]["rank"]) - np.array(ranks["optimistic"]["rank"])
+    assert (apart == 1).all()
+
+
+@pytest.mark.parametrize("ulps", [1, 30])
+def test_items_hardly_apart_are_ranked_as_by_the_processor(ulps):
+    rng = np.random.default_rng(3)
+    users, items = (rng.normal(size=(rows, 30)).astype(np.float32) for rows in (200, 300))
+    shift = rng.integers(-ulps, ulps + 1, size=(150, 30)) * np.float32(2**-23)
+    items[150:] = items[:150] * (1 + shift)
+    test = np.arange(200), np.arange(200) % 150
+    scorer = tr.scoring.Factors(users, items)
+    expected = tr.rank(scorer, test, ties="pessimistic")
+    scorer.device = torch.device("cpu")
+    assert tr.rank(scorer, test, ties="pessimistic") == expected

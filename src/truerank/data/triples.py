@@ -90,7 +90,11 @@ class Triples:
         return np.unique(join_ids(self.head, self.tail))
 
     def queries(
-        self, *, known: Any = (), sides: Iterable[Side] = ("tail", "head"), filtered: bool = True
+        self,
+        *,
+        known: Any = (),
+        sides: Side | Iterable[Side] = ("tail", "head"),
+        filtered: bool = True,
     ) -> Queries:
         """The questions of link prediction: the tail of (h, r, ?) and the head of (?, r, t).
 
@@ -98,7 +102,7 @@ class Triples:
         ----------
         known : Triples, or iterable of them
             True triples beside these, usually training and validation triples.
-        sides : iterable of {"tail", "head"}
+        sides : {"tail", "head"} or iterable of them
             Which ends to ask for.
         filtered : bool, default True
             Whether other true answers, by ``known`` and by these triples, are left out of a
@@ -134,7 +138,8 @@ class Triples:
                     )
         rows = {part: getattr(self, part) for part in PARTS}
         true = {part: join_ids(*(getattr(one, part) for one in (self, *more))) for part in PARTS}
-        return link_queries(rows, true if filtered else None, tuple(sides))
+        asked = (sides,) if isinstance(sides, str) else tuple(sides)
+        return link_queries(rows, true if filtered else None, asked)
 
     def take(self, rows: Any) -> Triples:
         """Some of the triples.
@@ -218,6 +223,11 @@ def read_triples(
         return _of({part: source[known[part]] for part in PARTS}, name)
     if isinstance(source, (tuple, list, np.ndarray)):
         parts = source.T if isinstance(source, np.ndarray) and source.ndim == 2 else source
+        if len(parts) and all(isinstance(part, tuple) and len(part) == 3 for part in parts):
+            raise InputError(
+                "source is a list of (head, relation, tail), one tuple per triple; give it as an "
+                "array of shape (n, 3), numpy.array(source)"
+            )
         if len(parts) != len(PARTS):
             raise InputError(
                 f"source has {len(parts)} columns; give (heads, relations, tails) or an array of "
@@ -226,6 +236,8 @@ def read_triples(
         return _of(dict(zip(PARTS, parts, strict=True)), name)
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)
+        if not path.exists():
+            raise InputError(f"{path} does not exist")
         name = name or path.name.split(".")[0]
         table = tables.read(path) if path.suffix in (".parquet", ".pq") else _text(path, columns)
     else:

@@ -24,6 +24,7 @@ from truerank.inference.comparing.compare import compare_all
 from truerank.inference.comparing.comparison import Comparison
 from truerank.inference.estimates import DEFAULT_ESTIMATOR, estimate
 from truerank.inference.intervals.fitting import Fitted
+from truerank.inference.intervals.interval import check_confidence, check_scope
 from truerank.inference.result import Result
 from truerank.metrics import MetricLike
 from truerank.outcomes.counts import RankCounts
@@ -71,7 +72,7 @@ class Monitor(Result):
     ``update(scorer)`` once per epoch gives the metrics of the whole catalogue with intervals, and
     the difference to the best epoch so far with an interval of its own. Both epochs meet the same
     negatives, so that most of what chance does is in both and cancels. What does not is told: an
-    epoch counts against the patience only if it is *really* worse, its interval below 0.
+    epoch counts against the patience only if it is *really* worse, all of its interval.
 
     Parameters
     ----------
@@ -153,7 +154,8 @@ class Monitor(Result):
         self._asked = Auto(seconds=seconds) if design is None else designs.get(design)
         check_own_negatives(self._asked)
         self._estimator = estimators.get(estimator)
-        self._confidence, self._scope, self._ties = confidence, scope, ties
+        self._confidence, self._scope = check_confidence(confidence), check_scope(scope)
+        self._ties = ties
         _ties.check(ties)
         while_drawing(self._asked, ties)  # raises for ties that the design cannot serve
         self._seed = check_seed(seed)
@@ -188,7 +190,7 @@ class Monitor(Result):
 
     @property
     def best_epoch(self) -> int | None:
-        """The epoch with the largest value of the first metric.
+        """The epoch with the best value of the first metric, the smallest for ``mr`` and ``amr``.
 
         Returns
         -------
@@ -292,7 +294,7 @@ class Monitor(Result):
         begin = time.perf_counter()
         number = self._number(epoch)
         part, now = self._count(scorer, number, progress)
-        whole = _added([part] if self._gather is None else list(self._gather(part)))
+        whole = _added(self._from_all(part))
         found = estimate(
             whole.counts, self.metrics, estimator=self._estimator, confidence=self._confidence,
             scope=self._scope, seed=self._seed, progress=progress,
@@ -301,9 +303,10 @@ class Monitor(Result):
         before = self.best_epoch
         first = compared.get(self.metrics[0].key)
         off = None if first is None else first[name(number), name(before)]
-        if off is None or off.value > ROUNDING:
+        way = -1.0 if self.metrics[0].lower_is_better else 1.0
+        if off is None or way * off.value > ROUNDING:
             self._kept, self._fitted, self._worse = now, found.fitted, 0
-        elif is_real(off) and off.value < 0.0:
+        elif is_real(off):
             self._worse += 1
         assert self.best_epoch is not None
         result = Epoch(
@@ -314,6 +317,23 @@ class Monitor(Result):
         result = replace(result, seconds=time.perf_counter() - begin)
         self._rows += [row | {"seconds": result.seconds} for row in rows]
         return result
+
+    def _from_all(self, part: Any) -> Sequence[Any]:
+        """What all processes have in place of this one's part."""
+        if self._gather is None:
+            return [part]
+        parts = self._gather(part)
+        wanted = type(part).__name__
+        if not isinstance(parts, (list, tuple)) or not all(
+            isinstance(p, type(part)) for p in parts
+        ):
+            raise InputError(
+                f"gather gave {_checks.shown(parts)} for a {wanted}; it must give the list of what "
+                "all processes pass to it"
+            )
+        if not parts:
+            raise InputError("gather gave an empty list; what this process passes to it is in it")
+        return parts
 
     def _number(self, epoch: int | None) -> int:
         last = self._rows[-1]["epoch"] if self._rows else None
@@ -380,7 +400,7 @@ class Monitor(Result):
             )
             design, reason, spent = choice.design, choice.reason, choice.cost
             if self._gather is not None:  # what the first process has chosen goes for all
-                design, reason = self._gather((design, reason))[0]
+                design, reason = self._from_all((design, reason))[0]
             task = users.fewer(task, design, self._seed)
         fingerprint = _monitor_file.fingerprint(task)
         if self._fingerprint not in (None, fingerprint):

@@ -10,8 +10,10 @@ import torchmetrics  # noqa: TID253
 
 from truerank import _checks, estimators
 from truerank import metrics as metrics_module
+from truerank._types import IntArray
 from truerank.errors import InputError
 from truerank.inference.estimates import Estimates, estimate
+from truerank.outcomes._spreading import spread
 from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.schemes import Scheme
 
@@ -21,7 +23,6 @@ class SampledRanks(torchmetrics.Metric):
 
     full_state_update = False
     is_differentiable = False
-    higher_is_better = True
     state: torch.Tensor
 
     def __init__(
@@ -38,31 +39,49 @@ class SampledRanks(torchmetrics.Metric):
         self.sample_size = 1 + _checks.integer(num_negatives, "num_negatives", low=1)
         self.n_items = _checks.integer(n_items, "n_items", low=2)
         self.scheme = Scheme(replacement)
+        if not replacement and self.sample_size > self.n_items:
+            raise InputError(
+                f"num_negatives is {num_negatives}; without replacement it must be at most "
+                f"n_items - 1 = {self.n_items - 1}"
+            )
         self.metrics = metrics_module.parse(metrics)
         self.estimator = estimators.get(estimator)
         empty = torch.zeros(self.sample_size, dtype=torch.float64)
         self.add_state("state", default=empty, dist_reduce_fx="sum")
 
-    def update(
-        self, scores: torch.Tensor | None = None, *, ranks: torch.Tensor | None = None
-    ) -> None:
+    @property
+    def higher_is_better(self) -> bool | None:
+        """Whether large values are good; None if that differs by metric."""
+        lower = {metric.lower_is_better for metric in self.metrics}
+        return None if len(lower) > 1 else not lower.pop()
+
+    def set_dtype(self, dst_type: Any) -> SampledRanks:
+        """Nothing: counts are exact in double precision alone, whatever scores are in."""
+        return self
+
+    def update(self, scores: Any = None, *, ranks: Any = None) -> None:
         """Count scores, (B, 1 + num_negatives) with the target first, or ranks, (B,)."""
         if (scores is None) == (ranks is None):
             raise InputError("give scores, or ranks=, and not both")
-        if scores is not None:
-            above, tied = self._places(scores)
-        else:
-            assert ranks is not None
-            above, tied = self._given(ranks), None
-        if tied is None or not bool(tied.any()):
-            self.state += torch.bincount(above, minlength=self.sample_size).to(self.state)
+        if ranks is not None:
+            self._add(self._given(torch.as_tensor(ranks)))
             return
-        # A user's weight goes evenly to the ranks from above to above + tied: as differences.
-        share = 1.0 / (tied + 1.0).to(torch.float64)
-        steps = torch.zeros(self.sample_size + 1, dtype=torch.float64, device=self.state.device)
-        steps.index_add_(0, above, share)
-        steps.index_add_(0, above + tied + 1, -share)
-        self.state += steps.cumsum(0)[:-1].clamp(min=0.0)
+        above, tied = self._places(torch.as_tensor(scores))
+        self._add(above[tied == 0])
+        if bool((tied > 0).any()):
+            self._share(above[tied > 0].cpu().numpy(), tied[tied > 0].cpu().numpy())
+
+    def _add(self, above: torch.Tensor) -> None:
+        self.state += torch.bincount(above, minlength=self.sample_size).to(self.state)
+
+    def _share(self, above: IntArray, tied: IntArray) -> None:
+        """Users' weights go to the ranks from above + 1 to above + tied + 1, as in `RankCounts`."""
+        pool, size = (np.full(above.size, n) for n in (self.n_items, self.sample_size))
+        *_, rank, share = spread(
+            above, tied, pool, size, np.ones(above.size), replacement=self.scheme.replacement
+        )
+        weight = np.bincount(rank - 1, share, minlength=self.sample_size)
+        self.state += torch.from_numpy(weight).to(self.state)
 
     def _places(self, scores: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         if scores.ndim != 2 or scores.shape[1] != self.sample_size:
@@ -77,9 +96,10 @@ class SampledRanks(torchmetrics.Metric):
 
     def _given(self, ranks: torch.Tensor) -> torch.Tensor:
         whole = ranks.to(torch.int64)
-        if ranks.ndim != 1 or not bool((whole == ranks).all()):
+        if ranks.ndim != 1 or ranks.dtype == torch.bool or not bool((whole == ranks).all()):
             raise InputError(
-                f"ranks has shape {tuple(ranks.shape)}; expected whole numbers, (users,)"
+                f"ranks is {ranks.dtype} of shape {tuple(ranks.shape)}; expected whole numbers, "
+                "(users,)"
             )
         outside = (whole < 1) | (whole > self.sample_size)
         if bool(outside.any()):

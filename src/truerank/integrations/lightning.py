@@ -16,8 +16,9 @@ def callback(monitor: Monitor, scorer: Callable[[Any], Any], *, prefix: str = ""
 
     The metrics are logged as ``ndcg@10``, ``ndcg@10/low`` and ``ndcg@10/high``, for
     ``ModelCheckpoint(monitor="ndcg@10", mode="max")``. The state of the monitor goes into
-    checkpoints. Under DDP give the monitor a share of the users and
-    ``gather=truerank.integrations.torch.gather``.
+    checkpoints. Put the callback before others that read the metrics, such as ``EarlyStopping``.
+    Under DDP give the monitor a share of the users and
+    ``gather=truerank.integrations.torch.gather``; a checkpoint has the state of every process.
 
     Parameters
     ----------

@@ -31,6 +31,23 @@ class Large:
             self.empty = tables.read(self._dataset.schema.empty_table(), name=self.name)
             self.n_rows = int(self._dataset.count_rows())
 
+    @property
+    def scheme(self) -> str | None:
+        """The name of the scheme that ranks were sampled by, if the metadata of its files say it.
+
+        Raises if files differ in it.
+        """
+        with self._readable():
+            schemas = [part.physical_schema for part in self._dataset.get_fragments()]
+        found = {(schema.metadata or {}).get(tables.SCHEME_KEY) for schema in schemas}
+        if len(found) > 1:
+            told = ", ".join(sorted("unsaid" if s is None else repr(s.decode()) for s in found))
+            raise InputError(
+                f"{self.name} holds files of ranks that were drawn in different ways ({told}); "
+                "count each with RankCounts.from_table and add them up, or give replacement="
+            )
+        return tables.scheme_in(schemas[0]) if schemas else None
+
     def parts(self, columns: Sequence[str], user: str | None = None) -> Iterator[tables.Table]:
         """Tables of some `ROWS` rows and these columns; all rows of a user in one, if asked to.
 

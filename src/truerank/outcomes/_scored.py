@@ -216,7 +216,7 @@ def _place(row: int, given: tuple[Any, Any, Any]) -> tuple[int, int, int, int, i
     answer, candidates, target = given
     if isinstance(candidates, (str, bytes)) or isinstance(answer, (str, bytes)):
         raise InputError(f"row {row} is a text; answers and candidates are lists of item ids")
-    every = list(candidates)
+    every, names = _list(row, "candidates", candidates), _list(row, "answer", answer)
     known = set(every)
     if len(known) < len(every):
         raise InputError(f"row {row}: a candidate occurs twice; candidates differ")
@@ -224,12 +224,24 @@ def _place(row: int, given: tuple[Any, Any, Any]) -> tuple[int, int, int, int, i
         raise InputError(f"row {row} has {len(every)} candidates; ranking needs at least 2")
     if target not in known:
         raise InputError(f"row {row}: target {target!r} is not among its candidates")
-    names = [] if answer is None else list(answer)
     distinct = dict.fromkeys(name for name in names if name in known)
     order = list(distinct)
     rank = 1 + order.index(target) if target in distinct else 0
     strange = sum(name not in known for name in names)
     return rank, len(order), len(every), strange, len(names) - strange - len(order)
+
+
+def _list(row: int, what: str, given: Any) -> list[Any]:
+    """The item ids of a row; None of answers is a refusal."""
+    try:
+        items = [] if given is None and what == "answer" else list(given)
+        set(items)
+    except TypeError:
+        raise InputError(
+            f"row {row}: {what} is {_checks.shown(given)}; it must be a list of item ids, numbers "
+            "or texts (an answer: None for a refusal)"
+        ) from None
+    return items
 
 
 def _scores(values: Any, name: str, n_dimensions: int) -> npt.NDArray[Any]:

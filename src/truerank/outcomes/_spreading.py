@@ -106,7 +106,7 @@ def tie_shares(tied: int, n_tied: int) -> FloatArray:
     # share, less than 1e-6 is left out (less than 1 % where there are as many draws as items).
     total = np.full(tied + 1, n_tied / (tied + 1))
     total[[0, -1]] += 0.5 + tied / (12 * n_tied)
-    total[[1, -2]] -= tied / (12 * n_tied)
+    np.subtract.at(total, [1, -2], tied / (12 * n_tied))  # of two draws, both are the middle
     return total / (n_tied + 1)
 
 

@@ -228,6 +228,7 @@ class Tabular(Building):
         }
         if by is None and names["model"] and (n_models := len(large.values(names["model"]))) > 1:
             raise _several_models(large.name, n_models)
+        reading = reading.under(large.scheme if reading.unsaid else None)
         unsaid = reading.options.get("replacement") is None
         if unsaid:  # no part warns
             reading = replace(reading, options={**reading.options, "replacement": True})
@@ -260,16 +261,12 @@ class Tabular(Building):
 
     @classmethod
     def _from_table(cls, source: tables.Table, reading: Reading) -> Self:
-        options = reading.options
-        if options.get("replacement") is None and not options.get("ladder") and source.scheme:
-            law = Scheme.parse(source.scheme)  # as `truerank.rank` notes it
-            law_options = {"replacement": law.replacement, "ladder": law.ladder, "hits": law.hits}
-            options = {**options, **law_options}
+        reading = reading.under(source.scheme)
         ranked, n_dropped = reading.ranked(source)
         if n_dropped and not len(ranked):
             raise _all_missing(source.name, n_dropped)
         with ranked.places():
-            counts = cls.from_ranks(**table_ranks(ranked, reading), **options)
+            counts = cls.from_ranks(**table_ranks(ranked, reading), **reading.options)
         return replace(counts, n_dropped=n_dropped) if n_dropped else counts
 
 
@@ -293,6 +290,19 @@ class Reading:
         rest = dict(options)
         columns, drop_missing = rest.pop("columns", None), rest.pop("drop_missing", False)
         return cls(columns, {name: rest.pop(name, None) for name in DESIGN}, rest, drop_missing)
+
+    @property
+    def unsaid(self) -> bool:
+        """Whether the options leave open how negatives were drawn."""
+        return self.options.get("replacement") is None and not self.options.get("ladder")
+
+    def under(self, scheme: str | None) -> Reading:
+        """With the law that metadata of ranks name, as `truerank.rank` notes it, if unsaid."""
+        if scheme is None or not self.unsaid:
+            return self
+        law = Scheme.parse(scheme)
+        told = {"replacement": law.replacement, "ladder": law.ladder, "hits": law.hits}
+        return replace(self, options={**self.options, **told})
 
     def ranked(self, source: tables.Table) -> tuple[tables.Table, int]:
         """The rows with a rank and the number of the others, which are an error unless dropped."""

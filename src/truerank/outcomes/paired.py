@@ -205,7 +205,8 @@ class PairedCounts(PairedSaving):
         found = {}
         for model, (source, n_dropped) in ranked.items():
             with source.places():
-                found[model] = _ranks.units(**models[model], **reading.options)
+                law = reading.under(source.scheme)
+                found[model] = _ranks.units(**models[model], **law.options)
             _ranks.warn_if_dropped(n_dropped, model, depth=1)
         check_one_target(found)
         key = keys(models, found)

@@ -83,9 +83,7 @@ class Table:
     @property
     def scheme(self) -> str | None:
         """The name of the scheme that ranks were sampled by, if the metadata say it."""
-        schema = getattr(self._frame.to_native(), "schema", None)
-        said = (getattr(schema, "metadata", None) or {}).get(SCHEME_KEY)
-        return None if said is None else said.decode(errors="replace")
+        return scheme_in(getattr(self._frame.to_native(), "schema", None))
 
     def find(self, role: str) -> str | None:
         """The column that plays ``role`` (a key of COLUMNS), or None; case does not matter."""
@@ -203,6 +201,12 @@ class Table:
         place = np.array([code[value] for value in values.tolist()], dtype=np.int64)
         for at, value in enumerate(distinct):
             yield str(value), self.keep(place == at)
+
+
+def scheme_in(schema: Any) -> str | None:
+    """The name of the scheme in the metadata of an Arrow schema, if they say it."""
+    said = (getattr(schema, "metadata", None) or {}).get(SCHEME_KEY)
+    return None if said is None else said.decode(errors="replace")
 
 
 def column_name(source: Table, role: str, columns: Mapping[str, str] | None) -> str | None:

@@ -71,7 +71,7 @@ class _Ranker:
         block = self._blocks[portion]
         n_users = block.user.size
         vectors = _rows(self._users, block.user)
-        targets = self._targets(block, vectors)
+        targets = bounds(self._items, self._task, block, vectors, self._kernels)
         begin, end = self._task.start[block.group], self._task.start[block.group + 1]
         largest = self._n_users * self._n_items
         space = self._spare.pop() if self._spare else np.empty(largest, vectors.dtype)
@@ -95,20 +95,23 @@ class _Ranker:
             np.matmul(vectors, items.T, out=scores)
             tally(scores, first, items, self._norm[at])
 
-    def _targets(self, block: Block, vectors: FloatArray) -> Bounds:
-        norm = row_norms(vectors).astype(np.float64)[block.place]
-        target = self._task.target[block.row]
-        score = self._kernels.scores(vectors, block.place, self._items, target)
-        # |product - lane_dot| <= slope * |item|: up to d roundings there, d / LANES + log2(LANES)
-        # + 1 here, each of half an epsilon of at most |user| |item|, and some room for those of
-        # the bounds themselves. fixed: to round score +- doubt, and for underflow.
-        info = np.finfo(vectors.dtype)
-        width = vectors.shape[1]
-        slope = norm * (1.05 * (width + width / LANES + 8) * 0.5 * float(info.eps))
-        fixed = np.abs(score).astype(np.float64) * float(info.eps) + 4 * width * float(info.tiny)
-        fixed[norm == 0] = 0  # the scores of a user of zeros are 0 without doubt
-        above, tied = np.zeros((2, block.row.size), dtype=np.int64)
-        return Bounds(block.offset, score, slope, fixed, above, tied)
+
+def bounds(
+    items: FloatArray, task: Task, block: Block, vectors: FloatArray, kernels: Kernels
+) -> Bounds:
+    """The scores of a block's targets, and how far products may be off."""
+    norm = row_norms(vectors).astype(np.float64)[block.place]
+    score = kernels.scores(vectors, block.place, items, task.target[block.row])
+    # |product - lane_dot| <= slope * |item|: up to d roundings there, d / LANES + log2(LANES)
+    # + 1 here, each of half an epsilon of at most |user| |item|, and some room for those of
+    # the bounds themselves. fixed: to round score +- doubt, and for underflow.
+    info = np.finfo(vectors.dtype)
+    width = vectors.shape[1]
+    slope = norm * (1.05 * (width + width / LANES + 8) * 0.5 * float(info.eps))
+    fixed = np.abs(score).astype(np.float64) * float(info.eps) + 4 * width * float(info.tiny)
+    fixed[norm == 0] = 0  # the scores of a user of zeros are 0 without doubt
+    above, tied = np.zeros((2, block.row.size), dtype=np.int64)
+    return Bounds(block.offset, score, slope, fixed, above, tied)
 
 
 def _rows(array: npt.NDArray[Any], index: IntArray) -> npt.NDArray[Any]:

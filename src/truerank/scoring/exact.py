@@ -5,7 +5,7 @@ from __future__ import annotations
 from truerank import progress as _progress
 from truerank._types import IntArray
 from truerank.progress import Progress
-from truerank.scoring import _tiles, _whole
+from truerank.scoring import _device, _tiles, _whole
 from truerank.scoring.factors import Factors
 from truerank.scoring.scorer import Scorer
 from truerank.scoring.task import Task
@@ -19,5 +19,7 @@ def count(scorer: Scorer, task: Task, *, progress: Progress = None) -> tuple[Int
     """
     with _progress.reporting(progress, task.n_rows, "ranking") as advance:
         if isinstance(scorer, Factors) and scorer.is_matrix:
+            if scorer.device is not None:
+                return _device.count(scorer, task, advance)
             return _tiles.count(scorer, task, advance)
         return _whole.count(scorer, task, advance)

@@ -29,7 +29,8 @@ class Factors(Scorer):
     user_factors : array-like of float, shape (n_users, d)
         Vectors of the users, float32 or float64; may be memory-mapped, or a tensor of torch.
     item_factors : array-like of float, shape (n_items, d)
-        Vectors of the items, float32 or float64; may be memory-mapped, or a tensor of torch.
+        Vectors of the items, float32 or float64; may be memory-mapped, or a tensor of torch. If it
+        is on a GPU (CUDA), exact ranks are counted there, block by block, the same ones.
     item_biases : array-like of float, shape (n_items,), optional
         Added to the scores. Biases of users are not needed: they cannot change a rank.
     cosine : bool
@@ -71,6 +72,8 @@ class Factors(Scorer):
             raise InputError(
                 f"item_factors has {items.shape[0]} rows; ranking needs at least 2 items"
             )
+        # Of items on a GPU, where exact ranks are counted then.
+        self.device: Any = item_factors.device if getattr(item_factors, "is_cuda", False) else None
         kind = np.result_type(users, items)
         self._dimensions, self._cosine, self._biased = items.shape[1], cosine, False
         if cosine:
@@ -121,8 +124,13 @@ class Factors(Scorer):
         if np.result_type(users, kind) != kind:
             raise InputError(f"user_factors are {users.dtype}, but scores here are {kind}")
         other = copy.copy(self)
+        other.device = self.device
         other._take_users(users, user_ids)
         return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the device, which another process or machine need not have."""
+        return self.__dict__ | {"device": None}
 
     def _take_users(self, users: npt.NDArray[Any], user_ids: Any) -> None:
         kind = self.item_factors.dtype

@@ -30,6 +30,8 @@ class Gate:
         The metric of ``new`` less that of ``old``.
     exact : bool
         Whether all ranks are exact.
+    lower_is_better : bool
+        Whether small values of the metric are good ones, as of ``mr``.
 
     Examples
     --------
@@ -50,6 +52,7 @@ class Gate:
     confidence: float
     difference: Difference
     exact: bool
+    lower_is_better: bool = False
 
     @classmethod
     def of(cls, found: Comparison, new: str, old: str, *, margin: float = 0.0) -> Gate:
@@ -70,8 +73,10 @@ class Gate:
             The judgement.
         """
         margin = _checks.real(margin, "margin", low=0.0)
-        off = found[new, old]
-        return cls(found.metric, new, old, margin, found.confidence, off, found.exact)
+        return cls(
+            found.metric, new, old, margin, found.confidence, found[new, old], found.exact,
+            found.lower_is_better,
+        )  # fmt: skip
 
     @property
     def state(self) -> State:
@@ -80,12 +85,15 @@ class Gate:
         Returns
         -------
         {"worse", "open", "as good"}
-            ``"worse"``: all of it is below minus the margin. ``"as good"``: none of it is.
+            ``"worse"``: all of it is a loss beyond the margin. ``"as good"``: none of it is.
             ``"open"``: some of it is.
         """
-        if self.difference.high < -self.margin:
+        losses = [-self.difference.high, -self.difference.low]
+        if self.lower_is_better:
+            losses = [self.difference.low, self.difference.high]
+        if losses[0] > self.margin:
             return "worse"
-        return "as good" if self.difference.low >= -self.margin else "open"
+        return "as good" if losses[1] <= self.margin else "open"
 
     @property
     def passed(self) -> bool:
