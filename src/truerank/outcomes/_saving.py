@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 
 from truerank import _arguments, _checks
 from truerank._types import PathLike
+from truerank._visible import in_html
 from truerank.errors import InputError
 from truerank.outcomes import _ranks, _sealed, tables
 from truerank.outcomes._columns import KEY, TARGETS, Columns, about_targets, replicates
@@ -117,7 +117,7 @@ class Saving(Columns):
         head = "".join(f"<th>{name}</th>" for name in self._facts())
         body = "".join(f"<td>{value}</td>" for value in self._facts().values())
         return (
-            f"<p>{html.escape(repr(self))}</p><table><thead><tr>{head}</tr></thead>"
+            f"<p>{in_html(repr(self))}</p><table><thead><tr>{head}</tr></thead>"
             f"<tbody><tr>{body}</tr></tbody></table>"
         )
 
