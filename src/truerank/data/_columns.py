@@ -184,10 +184,7 @@ class InteractionColumns:
         >>> tr.data.Interactions([1, 1, 2], ["a", "b", "a"]).take([0, 2]).user_id.tolist()
         [1, 2]
         """
-        try:
-            kept = np.arange(len(self))[rows]
-        except (IndexError, ValueError, OverflowError) as error:
-            raise InputError(f"rows is {_checks.shown(rows)}; {error}") from None
+        kept = _checks.some_rows(rows, len(self))
         times = None if self.timestamp is None else self.timestamp[kept]
         return replace(
             self, user_id=self.user_id[kept], item_id=self.item_id[kept], timestamp=times
