@@ -84,7 +84,7 @@ def test_bad_text_is_refused(tmp_path: Path, content: str, message: str) -> None
         (([], [], []), {}, "triples has no triples"),
         ((["a"], [0], [3]), {}, "heads of triples are <U1 and tails int64"),
         (pd.DataFrame({"head": [1]}), {"columns": {"haed": "x"}}, "unknown column 'haed'"),
-        ("missing.txt", {}, "missing.txt does not exist"),
+        ("missing.txt", {}, "missing.txt' does not exist"),
     ],
 )
 def test_bad_sources_are_refused(source: Any, options: dict[str, Any], message: str) -> None:
