@@ -12,7 +12,9 @@ _INVISIBLE = re.compile(
 # What Markdown reads as emphasis, code, mathematics, tags or links; not within words (bpr_mf).
 _MARKS = re.compile(r"[\\`*<>~$&|]|(?<=\])\(|(?<!\w)_|_(?!\w)")
 # What sites make links of by themselves: addresses, and mentions of people, teams and issues.
-_LINKED = re.compile(r"(?<=:)//|(?<=@)(?=\w)|(?<=#)(?=\d)|(?<=\bwww)\.", re.IGNORECASE)
+_LINKED = re.compile(
+    r"(?<=:)//|(?<=(?<!\w)@)(?=\w)|(?<=@)(?=[\w-]+\.[a-z])|(?<=#)(?=\d)|(?<=\bwww)\.", re.IGNORECASE
+)
 
 
 def visible(text: str) -> str:

@@ -89,6 +89,8 @@ def test_the_page_shows_names_as_they_are(run: Any, models: Path) -> None:
         ("<img src=x>", r"\<img src=x\>"),
         ("[a](http://e.x)", r"[a]\(http:<!-- -->//e.x)"),
         ("WWW.e.x", "WWW<!-- -->.e.x"),
+        ("recall@10", "recall@10"),
+        ("a@b.cd", "a@<!-- -->b.cd"),
         ("@team #12", "@<!-- -->team #<!-- -->12"),
         ("*b* `c` $x$ ~~d~~ &lt; _e_ a|b \\", r"\*b\* \`c\` \$x\$ \~\~d\~\~ \&lt; \_e\_ a\|b \\"),
         ("two\nlines\x1b", r"two lines\\x1b"),
