@@ -350,7 +350,7 @@ def _is_table(sampled: Any) -> bool:
     """Whether it is a path or any kind of table, not values by metric or model."""
     if isinstance(sampled, Mapping):
         return False
-    return isinstance(sampled, (str, os.PathLike)) or hasattr(sampled, "columns")
+    return isinstance(sampled, (str, os.PathLike)) or hasattr(type(sampled), "columns")
 
 
 def _models(sampled: Any) -> dict[str, Mapping[Any, Any]]:
