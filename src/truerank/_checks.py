@@ -83,6 +83,25 @@ def listed(values: Any) -> list[Any]:
     return [values.item()] if isinstance(values, np.ndarray) and not values.ndim else list(values)
 
 
+def several(values: Any, name: str) -> list[Any]:
+    """Several values as a list, or an InputError; a text is one value."""
+    try:
+        if not isinstance(values, (str, bytes)):
+            return list(values)
+    except Exception:  # frames of other libraries refuse in ways of their own
+        pass
+    raise InputError(f"{name} is {shown(values)}; it must be a list")
+
+
+def some_rows(rows: Any, n_rows: int) -> IntArray:
+    """Row numbers that a mask, numbers or a slice choose, or an InputError."""
+    try:
+        found: IntArray = np.arange(n_rows)[rows]
+    except (IndexError, ValueError, OverflowError) as error:
+        raise InputError(f"rows is {shown(rows)}; {error}") from None
+    return found
+
+
 def numbers(values: Any, name: str) -> npt.NDArray[np.float64]:
     """``values`` as floats of any shape, or an InputError."""
     found = as_array(values, name)

@@ -344,6 +344,28 @@ def leads_somewhere(path: Any) -> bool:
     return True
 
 
+def check_plain(path: Any) -> None:
+    """Refuse to read what is neither a file nor a folder: it has no end, or can be read once.
+
+    Parameters
+    ----------
+    path : str or path
+        The path; what does not exist is left to whoever reads it.
+
+    Raises
+    ------
+    InputError
+        If it is a pipe, a device or a socket.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        kind = "pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
+        raise InputError(f"{path} is a {kind}; files are read more than once: save it as one first")
+
+
 def sync_folder(folder: Path) -> None:
     """Force the names in a folder to disk, where the system can.
 

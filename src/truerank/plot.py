@@ -210,7 +210,7 @@ def mapping(models: Any, *, mappings: Iterable[str] = mapping_module.USUAL, ax: 
     """
     ax = _axes(ax)
     given = _models(models)
-    wanted = tuple(mappings)
+    wanted = _checks.listed(mappings)
     for i, (name, found) in enumerate(given.items()):
         largest = int(found.counts.n_items.max())
         one = curves_module.curve(found.again("recall@1", confidence=None), largest=largest)
@@ -505,9 +505,14 @@ def frontier(
 def _axes(ax: Any) -> Any:
     try:
         from matplotlib import pyplot
+        from matplotlib.axes import Axes
     except ImportError:
         raise MissingExtraError("plots need matplotlib: pip install 'truerank[plot]'") from None
-    return pyplot.subplots(layout="constrained")[1] if ax is None else ax
+    if ax is None:
+        return pyplot.subplots(layout="constrained")[1]
+    if not isinstance(ax, Axes):
+        raise InputError(f"ax is {_checks.shown(ax)}; it must be axes of matplotlib")
+    return ax
 
 
 def _models(models: Any) -> dict[str, Estimates]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any, TextIO
 
+from truerank._visible import visible
 from truerank.errors import InputError
 
 Progress = Callable[[int, int], object] | bool | None
@@ -168,7 +169,10 @@ class _Display:
             self._live.start()
 
     def _add(self, bar: _Bar) -> None:
-        bar.task = self._live.add_task(bar.what, total=bar.total, completed=bar.done)
+        from rich.markup import escape
+
+        what = escape(visible(bar.what))
+        bar.task = self._live.add_task(what, total=bar.total, completed=bar.done)
 
 
 _display = _Display()

@@ -67,6 +67,44 @@ def test_no_input_is_overwritten(run: Any, inputs: Path, name: str, link: str) -
     assert (inputs / file).read_bytes() == before
 
 
+@pytest.mark.parametrize("file", ["n.tsv", "own/__init__.py"])
+def test_inputs_within_an_option_are_inputs(run: Any, inputs: Path, file: str) -> None:
+    (inputs / "own").mkdir()
+    (inputs / "own/__init__.py").write_text("def score(users, items):\n    return items * 1.0\n")
+    before = (inputs / file).read_bytes()
+    for options in (
+        ("--scores", "S.npy", "--design", 'frozen(negatives="n.tsv")'),
+        ("--scorer", "own:score", "--items", "items.csv", "--negatives", "n.tsv"),
+    ):
+        result = run(*EVALUATE, *options, "-o", file)
+        assert ("an input file" in result.err) == (file in str(options) or file[:3] in options[1])
+        if result.code == 0:
+            (inputs / file).write_bytes(before)
+        assert (inputs / file).read_bytes() == before
+
+
+def test_pipes_and_devices_are_no_inputs(run: Any, inputs: Path) -> None:
+    """They may have no end, and are read more than once."""
+    os.mkfifo(inputs / "pipe.csv")
+    for arguments, message in (
+        (("estimate", "pipe.csv", *DESIGN), "pipe.csv is a pipe"),
+        (("audit", "--negatives", "/dev/zero"), "/dev/zero is a device"),
+        ((*EVALUATE, "--scores", "pipe.csv"), "pipe.csv is a pipe"),
+        (("plan", "--like", "pipe.csv", *DESIGN), "pipe.csv is a pipe"),
+    ):
+        result = run(*arguments)
+        assert (result.code, result.out) == (2, "")
+        assert message in result.err
+    for read in (
+        tr.RankCounts.from_table,
+        tr.RankCounts.load,
+        tr.data.read,
+        tr.designs.FrozenNegatives.read,
+    ):
+        with pytest.raises(tr.InputError, match=r"pipe\.csv is a pipe"):
+            read(inputs / "pipe.csv")
+
+
 def test_two_outputs_are_two_files(run: Any, inputs: Path) -> None:
     (inputs / "soft.parquet").symlink_to("x.parquet")
     command = (*EVALUATE, "--scores", "S.npy", "--save-counts", "x.parquet", "-o")

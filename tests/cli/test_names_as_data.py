@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from truerank import progress
+from truerank._visible import in_markdown, visible
 from truerank.cli import _output
 
 DESIGN = ("--n-items", 3706, "--sample-size", 100)
@@ -61,7 +63,7 @@ def test_cells() -> None:
 def test_halves_of_characters(run: Any, here: Path) -> None:
     text = _output.to_csv([{"name": "a\udc80"}])
     assert text.encode()  # they have no UTF-8
-    assert _output.visible("\u202eabc\ud800") == r"\u202eabc\ud800"
+    assert visible("\u202eabc\ud800") == r"\u202eabc\ud800"
 
 
 def test_messages_are_cut_and_harmless(run: Any, here: Path) -> None:
@@ -76,6 +78,51 @@ def test_the_page_shows_names_as_they_are(run: Any, models: Path) -> None:
     page = (models / "report.html").read_text(encoding="utf-8")
     assert "<a href='x'>" not in page
     assert "&lt;a href=" in page
+    assert r"\x1b[31mred" in page
+    assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e]", page)
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("bpr_mf v2 (k=10) [l2=500]", "bpr_mf v2 (k=10) [l2=500]"),
+        ("<img src=x>", r"\<img src=x\>"),
+        ("[a](http://e.x)", r"[a]\(http:<!-- -->//e.x)"),
+        ("WWW.e.x", "WWW<!-- -->.e.x"),
+        ("recall@10", "recall@10"),
+        ("a@b.cd", "a@<!-- -->b.cd"),
+        ("@team #12", "@<!-- -->team #<!-- -->12"),
+        ("*b* `c` $x$ ~~d~~ &lt; _e_ a|b \\", r"\*b\* \`c\` \$x\$ \~\~d\~\~ \&lt; \_e\_ a\|b \\"),
+        ("two\nlines\x1b", r"two lines\\x1b"),
+    ],
+)
+def test_markdown_shows_names_as_they_are(name: str, written: str) -> None:
+    assert in_markdown(name) == written
+
+
+def test_comments_show_names_as_they_are(run: Any, models: Path) -> None:
+    result = run("compare", "all.csv", *DESIGN, "--markdown", "-m", "ndcg@10")
+    assert result.code == 0, result.err
+    assert "<a" not in re.sub(r"\\<", "", result.out)
+    assert r"\<a href='x'\>A\</a\>" in result.out
+
+
+class Terminal(io.StringIO):
+    """A stream that says that it is one."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_bars_show_names_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "120")
+    stream = Terminal()
+    monkeypatch.setattr("sys.stderr", stream)
+    with progress.reporting(None, 2, "fitting ease[l2=500] [/b] \x1b]0;x\x07") as advance:
+        advance(1)
+    assert r"fitting ease[l2=500] [/b] \x1b]0;x\x07" in stream.getvalue()
 
 
 def test_files_of_one_stem_are_told_apart(run: Any, here: Path) -> None:

@@ -86,7 +86,7 @@ def test_bad_text_is_refused(tmp_path: Path, content: str, message: str) -> None
         (pd.DataFrame({"head": [1]}), {"columns": {"haed": "x"}}, "unknown column 'haed'"),
         ([(0, 0, 1), (1, 0, 2), (2, 0, 3)], {}, "one tuple per triple; give it as an array"),
         ([(0, 0, 1), (1, 0, 2)], {}, "one tuple per triple"),
-        ("missing.txt", {}, "missing.txt does not exist"),
+        ("missing.txt", {}, "missing.txt' does not exist"),
     ],
 )
 def test_bad_sources_are_refused(source: Any, options: dict[str, Any], message: str) -> None:

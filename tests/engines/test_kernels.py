@@ -93,7 +93,7 @@ def test_bad_models_and_options_are_input_errors(tmp_path):
     scorer = Factors(USERS, ITEMS)
     with pytest.raises(tr.InputError, match="cosine is given, but the items are a scorer"):
         engines.Items(scorer, cosine=True)
-    with pytest.raises(tr.InputError, match=r"nothing\.npy cannot be read"):
+    with pytest.raises(tr.InputError, match=r"nothing\.npy does not exist"):
         engines.Kernel(tmp_path / "nothing.npy")
     np.save(tmp_path / "flat.npy", ITEMS[0])
     with pytest.raises(tr.InputError, match=r"flat.npy: shape \(20,\)"):

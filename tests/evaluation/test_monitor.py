@@ -362,7 +362,7 @@ def test_another_model_is_refused(other, said):
         ({"seconds": -1}, "seconds"),
         ({"design": "fixed(num_negatives=9, shared_by=4)"}, "shared_by"),
         ({"metrics": "recal@10"}, "recal"),
-        ({"gather": 3}, "gather is of type int"),
+        ({"gather": 3}, "gather is 3; it must be a function"),
         ({"ties": "mid", "design": "adaptive"}, "mid"),
         ({"confidence": 95}, "confidence is 95"),
         ({"confidence": None}, "confidence is None"),

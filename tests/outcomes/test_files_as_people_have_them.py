@@ -79,19 +79,19 @@ def test_columns_that_tell_models_apart() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"\x93NUMPY", b"\x93NUMPY\x01\x00\x05\x00{'a'}", b"PK\x03"])
 def test_damaged_arrays_are_refused(tmp_path: Path, data: bytes) -> None:
-    from truerank.cli._model import _array
+    from truerank._npy import mapped
 
     (tmp_path / "S.npy").write_bytes(data)
     with pytest.raises(tr.InputError, match=r"is not a readable \.npy file"):
-        _array(tmp_path / "S.npy")
+        mapped(tmp_path / "S.npy")
 
 
 def test_several_arrays_are_refused(tmp_path: Path) -> None:
-    from truerank.cli._model import _array
+    from truerank._npy import mapped
 
     np.savez(tmp_path / "S.npz", a=np.eye(2))
     with pytest.raises(tr.InputError, match="holds several arrays"):
-        _array(tmp_path / "S.npz")
+        mapped(tmp_path / "S.npz")
 
 
 def test_sampled_tables_say_how_they_were_drawn(tmp_path: Path) -> None:

@@ -43,13 +43,8 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_no_flipped_bit_is_loaded_in_silence(tmp_path, kind):
-    """Each bit flipped alone: the file is refused with its name, or loads as it was saved."""
-    load, make = KINDS[kind][0].load, KINDS[kind][1]
-    counts = make()
-    path = tmp_path / "counts.parquet"
-    counts.save(path)
+def check_flips(path, load, same):
+    """Each of some bits flipped alone: the file is refused by name, or loads as it was saved."""
     whole = path.read_bytes()
     refused = 0
     for at in np.random.default_rng(1).integers(8 * len(whole), size=FLIPS).tolist():
@@ -59,13 +54,72 @@ def test_no_flipped_bit_is_loaded_in_silence(tmp_path, kind):
         try:
             loaded = load(path)
         except InputError as error:
-            message = str(error)
             refused += 1
+            message = str(error)
         else:
             message = str(path)
-            assert loaded == counts, f"bit {at}"
+            assert same(loaded), f"bit {at}"
         assert str(path) in message
     assert refused > FLIPS / 4
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_flipped_bit_is_loaded_in_silence(tmp_path, kind):
+    counts = KINDS[kind][1]()
+    counts.save(tmp_path / "counts.parquet")
+    check_flips(tmp_path / "counts.parquet", KINDS[kind][0].load, lambda loaded: loaded == counts)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_frozen_negatives_are_sealed(tmp_path, named):
+    """With their seed and protocol, which their own hash leaves out; of numbers and of texts."""
+    items = np.array([f"item {i}" for i in range(30)]) if named else np.arange(30)
+    scorer = tr.scoring.Dense(np.random.default_rng(0).random((8, 30)), item_ids=items)
+    design = tr.designs.Fixed(num_negatives=5)
+    frozen = tr.sampling.freeze(scorer, (np.arange(8), items[::3][:8]), design)
+    path = tmp_path / "negatives.parquet"
+    frozen.save(path)
+
+    def same(loaded):
+        told = (frozen.seed, dict(frozen.protocol))
+        return loaded == frozen and (loaded.seed, dict(loaded.protocol)) == told
+
+    assert same(tr.designs.FrozenNegatives.load(path))
+    saved = tmp_path / "saved.parquet"
+    frozen.save(saved)
+    check_flips(path, tr.designs.FrozenNegatives.load, same)
+    with pytest.raises(InputError, match="holds no RankCounts"):
+        tr.RankCounts.load(saved)
+
+
+def test_monitors_are_sealed(tmp_path):
+    test = (np.arange(20), np.arange(20))
+    scores = np.random.default_rng(0).random((20, 300))
+    design = tr.designs.Fixed(num_negatives=20)  # the file holds where each negative stands
+    monitor = tr.Monitor(test, metrics="recall@5", design=design)
+    monitor.update(tr.scoring.Dense(scores))
+    path = tmp_path / "monitor.parquet"
+    monitor.save(path)
+    saved = path.read_bytes()
+
+    def same(loaded):
+        loaded.save(tmp_path / "again.parquet")
+        return (tmp_path / "again.parquet").read_bytes() == saved
+
+    check_flips(path, lambda path: tr.Monitor.load(path, test), same)
+
+
+def test_damaged_interactions_are_refused(tmp_path):
+    """Pages have checksums; what a flip changes elsewhere is the name of a column at most."""
+    users, items = np.repeat(np.arange(50), 4), np.arange(200) % 17
+    data = tr.data.Interactions(users, items)
+    path = tmp_path / "data.parquet"
+    data.save(path)
+
+    def same(loaded):
+        return (loaded.user_id == users).all() and (loaded.item_id == items).all()
+
+    check_flips(path, tr.data.read, same)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -42,6 +42,7 @@ def check(inputs: Sequence[Named], outputs: Sequence[Named]) -> None:
     for _, path in inputs:
         if not _files.leads_somewhere(path):
             raise InputError(f"{path}: its symbolic links go round in a circle")
+        _files.check_plain(path)
     outputs = [one for one in outputs if one.path != STDOUT]
     for option, path in outputs:
         if str(path) in ("", "."):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from truerank._visible import in_markdown
 from truerank.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,9 +41,13 @@ def comment(found: Sequence[Comparison], gate: Gate | None, files: Sequence[Path
     parts = []
     if gate is not None:
         sign = "✅" if gate.state == "as good" else "⚠️" if gate.passed else "❌"
-        parts.append(f"### {sign} {gate.verdict}")
+        parts.append(f"### {sign} {in_markdown(gate.verdict)}")
     for one in found:
-        parts += [f"**{one.metric}.** {one.verdict}", one.to_markdown(), _differences(one)]
+        parts += [
+            f"**{one.metric}.** {in_markdown(one.verdict)}",
+            one.to_markdown(),
+            _differences(one),
+        ]
     first = found[0]
     whom = "these users" if first.scope == "these-users" else "the population"
     said = [
@@ -50,7 +55,7 @@ def comment(found: Sequence[Comparison], gate: Gate | None, files: Sequence[Path
         f"{whom}.",
         *(f"{path.name}: {told}" for path in files if (told := _card(path))),
     ]
-    details = "\n".join(f"- {line}" for line in said)
+    details = "\n".join(f"- {in_markdown(line)}" for line in said)
     parts.append(f"<details><summary>Protocol</summary>\n\n{details}\n\n</details>")
     return "\n\n".join(parts)
 
@@ -59,7 +64,8 @@ def _differences(found: Comparison) -> str:
     interval = f"{100 * found.confidence:g} % interval"
     lines = [f"| difference | {found.metric} | {interval} |", "| --- | --- | --- |"]
     lines += [
-        f"| {one.model} - {one.other} | {one.value:+.4f} | [{one.low:+.4f}, {one.high:+.4f}] |"
+        f"| {in_markdown(f'{one.model} - {one.other}')} | {one.value:+.4f} | "
+        f"[{one.low:+.4f}, {one.high:+.4f}] |"
         for one in found.differences
     ]
     return "\n".join(lines)

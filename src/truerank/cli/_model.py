@@ -31,7 +31,7 @@ class ModelOptions:
         None,
         "A Python function of (user_ids, item_ids 2-d) that returns scores.",
         "MODULE:FUNCTION",
-        reads=lambda scorer: [Path(scorer.partition(":")[0].replace(".", "/") + ".py")],
+        reads=lambda scorer: _sources(scorer.partition(":")[0]),
     )
     items: Path | None = option(
         None,
@@ -65,7 +65,7 @@ class ModelOptions:
 
     def build(self) -> Scorer:
         """The scorer that the options name: exactly one."""
-        from truerank import scoring
+        from truerank import _npy, scoring
 
         ids = {
             "user_ids": _ids(self.users_file, "user_id"),
@@ -89,7 +89,7 @@ class ModelOptions:
             option = "--" + next(iter(calls)).replace("_", "-")
             raise InputError(f"{option} goes with --scorer: it is about calls of that function")
         if self.scores is not None:
-            return scoring.Dense(_array(self.scores), **ids)
+            return scoring.Dense(_npy.mapped(self.scores), **ids)
         if self.scorer is not None:
             if ids["item_ids"] is None:
                 raise InputError("--items is missing: the catalogue that --scorer scores")
@@ -98,8 +98,8 @@ class ModelOptions:
         if self.user_factors is None or self.item_factors is None:
             missing = "user" if self.user_factors is None else "item"
             raise InputError(f"--{missing}-factors is missing")
-        biases = None if self.item_biases is None else _array(self.item_biases)
-        users, items = _array(self.user_factors), _array(self.item_factors)
+        biases = None if self.item_biases is None else _npy.mapped(self.item_biases)
+        users, items = _npy.mapped(self.user_factors), _npy.mapped(self.item_factors)
         return scoring.Factors(users, items, item_biases=biases, cosine=self.cosine, **ids)
 
     def on_spark(self) -> Any:
@@ -107,30 +107,21 @@ class ModelOptions:
         others = (self.user_factors, self.scores, self.scorer, self.users_file)
         if self.item_factors is None or any(other is not None for other in others):
             return self.build()
+        from truerank import _npy
         from truerank.engines import Items
 
         return Items(
             self.item_factors,
             item_ids=_ids(self.items, "item_id"),
-            item_biases=None if self.item_biases is None else _array(self.item_biases),
+            item_biases=None if self.item_biases is None else _npy.mapped(self.item_biases),
             cosine=self.cosine,
         )
 
 
-def _array(path: Path) -> Any:
-    """A .npy file, memory-mapped."""
-    import numpy as np
-
-    if not path.exists():
-        raise InputError(f"{path} does not exist")
-    try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
-    except Exception as error:  # damaged headers raise errors of many kinds
-        raise InputError(f"{path} is not a readable .npy file: {error}") from None
-    if not isinstance(found, np.ndarray):
-        found.close()
-        raise InputError(f"{path} holds several arrays (.npz); save the one as .npy")
-    return found
+def _sources(module: str) -> list[Path]:
+    """The files that a module of the current folder may stand in."""
+    where = module.replace(".", "/")
+    return [Path(f"{where}.py"), Path(where) / "__init__.py"]
 
 
 def _ids(path: Path | None, column: str) -> Any:

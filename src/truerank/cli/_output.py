@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from truerank import progress
+from truerank._visible import visible
 from truerank.errors import InputError, TruerankWarning
 
 if TYPE_CHECKING:
@@ -21,10 +22,6 @@ if TYPE_CHECKING:
 
 MISSING = "—"
 _LONGEST = 2000  # characters of a message
-# Control characters but the new line, marks that turn the direction of text, halves of characters.
-_INVISIBLE = re.compile(
-    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets take a cell for that begins so
 _PLAIN = str.maketrans("·—", "--")  # for terminals without these (rich sees to the lines)
 
@@ -74,11 +71,6 @@ def shortened(message: str) -> str:
     if len(message) <= _LONGEST:
         return message
     return f"{message[: _LONGEST - 300]} [...] {message[-250:]}"
-
-
-def visible(text: str) -> str:
-    """Text that a terminal shows as it is: control characters and the like are written out."""
-    return _INVISIBLE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 @contextlib.contextmanager

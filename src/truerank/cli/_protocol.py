@@ -42,6 +42,7 @@ class Protocol:
         '"adaptive(budget=100, hits=2)"; those below are the common ones.',
         "NAME",
         suggest=("auto", "exact", "adaptive", "fixed", "lj24"),
+        reads=lambda text: _files_of(text),
     )
     budget: float | None = option(
         None, "Designs auto and adaptive: scored pairs per user at most, in the mean.", "PAIRS"
@@ -122,6 +123,15 @@ class Protocol:
                 f"such option (it has {', '.join(designs.fields_of(name))})"
             )
         return designs.from_dict({"name": name, **options, **said})
+
+
+def _files_of(design: str) -> list[Path]:
+    """The files that a design names: ``frozen(negatives="frozen.parquet")``."""
+    from truerank._spelling import read_call
+
+    _, options = read_call(design, "--design", "fixed(num_negatives=99)")
+    named = (options.get(name) for name in ("negatives", "probability"))
+    return [Path(value) for value in named if isinstance(value, str)]
 
 
 def _whole(value: Any) -> Any:

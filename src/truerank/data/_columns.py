@@ -164,7 +164,7 @@ class InteractionColumns:
         Interactions(data: 2 rows of 2 users and 2 items)
         """
         _arguments.check(InteractionColumns.save, locals())
-        write(self.to_arrow(), path)
+        tables.write_parquet(self.to_arrow(), path)
 
     def take(self, rows: Any) -> Self:
         """Some of the rows.
@@ -184,22 +184,11 @@ class InteractionColumns:
         >>> tr.data.Interactions([1, 1, 2], ["a", "b", "a"]).take([0, 2]).user_id.tolist()
         [1, 2]
         """
-        try:
-            kept = np.arange(len(self))[rows]
-        except (IndexError, ValueError, OverflowError) as error:
-            raise InputError(f"rows is {_checks.shown(rows)}; {error}") from None
+        kept = _checks.some_rows(rows, len(self))
         times = None if self.timestamp is None else self.timestamp[kept]
         return replace(
             self, user_id=self.user_id[kept], item_id=self.item_id[kept], timestamp=times
         )
-
-
-def write(table: Any, path: str | os.PathLike[str]) -> None:
-    """A pyarrow table as a Parquet file."""
-    import pyarrow.parquet as pq
-
-    with tables.replacing(path) as temporary:
-        pq.write_table(table, temporary)
 
 
 def join_ids(*parts: npt.NDArray[Any]) -> npt.NDArray[Any]:

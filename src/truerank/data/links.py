@@ -179,7 +179,7 @@ def link_queries(
 ) -> Queries:
     """The questions about ``rows``, other answers by ``true`` left out; both by part of triples."""
     for side in sides:
-        if side not in SIDES:
+        if not isinstance(side, str) or side not in SIDES:
             raise _checks.unknown("side", side, SIDES)
     if not sides or len(set(sides)) < len(sides):
         raise InputError(f"sides are {list(sides)}; give 'tail', 'head' or both, each once")

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from truerank import _arguments, _checks
+from truerank import _arguments, _checks, _files
 from truerank.data import _text
 from truerank.data.interactions import Interactions
 from truerank.data.split import PROTOCOL_KEY, Split
@@ -192,6 +192,7 @@ def _file(path: Path, format: str | None, columns: Any) -> tuple[tables.Table, A
         raise InputError(f"{_checks.shown(str(path))} does not exist")
     if path.is_dir():
         raise InputError(f"{path} is a folder; give the path of a file, or use read_split")
+    _files.check_plain(path)
     with path.open("rb") as file:
         is_parquet = file.read(4) == b"PAR1"
     format = format or _ENDINGS.get(_stem(path)[1])

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from truerank import _arguments
-from truerank.data._columns import join_ids, mask_first, write
+from truerank.data._columns import join_ids, mask_first
 from truerank.data.card import Card, SplitCard
 from truerank.errors import InputError
+from truerank.outcomes import tables
 
 if TYPE_CHECKING:
     from truerank.data.interactions import Interactions
@@ -250,4 +251,5 @@ class Split:
         Path(folder).mkdir(parents=True, exist_ok=True)
         self.train.save(Path(folder) / "train.parquet")
         notes = {PROTOCOL_KEY: json.dumps(dict(self.protocol))}
-        write(self.test.to_arrow().replace_schema_metadata(notes), Path(folder) / "test.parquet")
+        test = self.test.to_arrow().replace_schema_metadata(notes)
+        tables.write_parquet(test, Path(folder) / "test.parquet")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truerank import _checks
+from truerank import _arguments, _checks, _files
 from truerank.data._columns import join_ids
 from truerank.data.links import Queries, Side, link_queries
 from truerank.errors import InputError
@@ -52,8 +52,9 @@ class Triples:
     name: str = "triples"
 
     def __post_init__(self) -> None:
+        _arguments.check_fields(self)
         for part in PARTS:
-            values = _checks.ids(getattr(self, part), f"{part} of {self.name}")
+            values = _checks.ids(getattr(self, part), f"{part} of {self.name}").copy()
             values.setflags(write=False)
             object.__setattr__(self, part, values)
             if values.size != self.head.size:
@@ -123,7 +124,8 @@ class Triples:
         >>> queries.train.item_id.tolist()
         ['bob', 'cat']
         """
-        more = [known] if isinstance(known, Triples) else list(known)
+        _arguments.check(Triples.queries, locals())
+        more = [known] if isinstance(known, Triples) else _checks.several(known, "known")
         for one in more:
             if not isinstance(one, Triples):
                 raise InputError(
@@ -138,7 +140,7 @@ class Triples:
                     )
         rows = {part: getattr(self, part) for part in PARTS}
         true = {part: join_ids(*(getattr(one, part) for one in (self, *more))) for part in PARTS}
-        asked = (sides,) if isinstance(sides, str) else tuple(sides)
+        asked = (sides,) if isinstance(sides, str) else tuple(_checks.several(sides, "sides"))
         return link_queries(rows, true if filtered else None, asked)
 
     def take(self, rows: Any) -> Triples:
@@ -159,7 +161,8 @@ class Triples:
         >>> tr.data.Triples([5, 2], [0, 0], [2, 9]).take([1]).tail.tolist()
         [9]
         """
-        return Triples(self.head[rows], self.relation[rows], self.tail[rows], self.name)
+        at = _checks.some_rows(rows, len(self))
+        return Triples(self.head[at], self.relation[at], self.tail[at], self.name)
 
     def to_arrow(self) -> Any:
         """The rows as a pyarrow table.
@@ -213,6 +216,7 @@ def read_triples(
     >>> tr.data.read_triples(table)
     Triples(triples: 2 rows, 3 entities, 1 relation)
     """
+    _arguments.check(read_triples, locals())
     if isinstance(source, Triples):
         return source
     if isinstance(source, Mapping) and not hasattr(source, "columns"):
@@ -221,7 +225,7 @@ def read_triples(
             if column is None:
                 raise InputError(f"source has no {part}; found: {', '.join(map(str, source))}")
         return _of({part: source[known[part]] for part in PARTS}, name)
-    if isinstance(source, (tuple, list, np.ndarray)):
+    if isinstance(source, (tuple, list)) or (isinstance(source, np.ndarray) and source.ndim):
         parts = source.T if isinstance(source, np.ndarray) and source.ndim == 2 else source
         if len(parts) and all(isinstance(part, tuple) and len(part) == 3 for part in parts):
             raise InputError(
@@ -236,8 +240,8 @@ def read_triples(
         return _of(dict(zip(PARTS, parts, strict=True)), name)
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)
-        if not path.exists():
-            raise InputError(f"{path} does not exist")
+        if not os.path.exists(path):  # False also for names that no file can have
+            raise InputError(f"{_checks.shown(str(path))} does not exist")
         name = name or path.name.split(".")[0]
         table = tables.read(path) if path.suffix in (".parquet", ".pq") else _text(path, columns)
     else:
@@ -280,18 +284,20 @@ def _text(path: Path, columns: Mapping[str, str] | None) -> tables.Table:
             "tabs, commas or spaces, or a header that names them"
         )
     try:
-        found = csv.read_csv(
-            path,
-            read_options=csv.ReadOptions(column_names=None if header else list(PARTS)),
-            parse_options=csv.ParseOptions(delimiter=separator, quote_char=False),
-        )
-    except (pa.ArrowInvalid, OSError) as error:
+        with _files.opened(path, zipped=path.suffix.lower() == ".gz") as stream:
+            found = csv.read_csv(
+                stream,
+                read_options=csv.ReadOptions(column_names=None if header else list(PARTS)),
+                parse_options=csv.ParseOptions(delimiter=separator, quote_char=False),
+            )
+    except (pa.ArrowException, OSError, EOFError) as error:
         raise InputError(f"{path}: {str(error).splitlines()[0]}") from None
     return tables.read(found, name=str(path))
 
 
 def _first_line(path: Path) -> str:
     opened = gzip.open if path.suffix.lower() == ".gz" else open
+    _files.check_plain(path)
     try:
         with opened(path, "rt", encoding="utf-8-sig") as lines:
             return next((line.rstrip("\r\n") for line in lines if line.strip()), "")

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truerank import _files
 from truerank.errors import InputError
 
 _PAIR = re.compile(r"\(\s*([^\s(),]+)\s*,\s*([^\s(),]*)\s*\)")
@@ -63,6 +64,7 @@ def read(path: Path) -> tuple[list[str], list[str], list[list[str]]]:
 
 def content(path: Path) -> str:
     """The text of a file."""
+    _files.check_plain(path)
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

@@ -21,11 +21,11 @@ from truerank.designs import _ncf
 from truerank.designs.design import Design
 from truerank.designs.probability import Probability
 from truerank.errors import InputError
-from truerank.outcomes import tables
+from truerank.outcomes import _sealed, tables
 from truerank.outcomes.schemes import Scheme
 
 FORMAT_VERSION = 1
-_FORMAT_KEY = b"truerank.frozen_negatives"
+_FORMAT_KEY = tables.SAVED["negatives"]
 _NO_ITEMS = np.empty(0, dtype=np.int64)
 
 
@@ -378,12 +378,7 @@ class FrozenNegatives:
         True
         """
         _arguments.check(FrozenNegatives.save, locals())
-        import pyarrow.parquet as pq
-
-        if Path(path).suffix.lower() not in tables.PARQUET:
-            raise InputError(f"cannot write {path}: its name must end in {tables.PARQUET[0]}")
-        with tables.replacing(path) as temporary:
-            pq.write_table(self.to_arrow(), temporary)
+        tables.write_parquet(_sealed.seal(self.to_arrow()), path)
         object.__setattr__(self, "path", Path(path))
 
     @classmethod
@@ -494,7 +489,7 @@ class FrozenNegatives:
             )
             same = card["sha256"] == found.hash
         except (ValueError, TypeError, KeyError) as error:
-            if isinstance(error, InputError):
+            if isinstance(error, InputError) and str(path) in str(error):
                 raise
             raise InputError(f"{path} is damaged: {error}") from None
         if not same:
@@ -502,6 +497,7 @@ class FrozenNegatives:
                 f"{path} was changed after it was written: its content does not have the hash "
                 f"{str(card['sha256'])[:12]}... that it was saved with"
             )
+        _sealed.check(source.native, path, needed=False)
         return found
 
     @classmethod

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truerank import _npy
 from truerank.errors import InputError
 from truerank.scoring.factors import Factors
 from truerank.scoring.scorer import Scorer
@@ -124,11 +125,7 @@ class Items:
 
 
 def _mapped(path: str) -> npt.NDArray[Any]:
-    try:
-        array = np.load(path, mmap_mode="r")
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"item vectors {path} cannot be read as an .npy file: {error}") from None
-    if not isinstance(array, np.ndarray) or array.ndim != 2:
-        shape = getattr(array, "shape", "of an archive")
-        raise InputError(f"item vectors {path}: shape {shape}; expected (items, dimensions)")
+    array = _npy.mapped(path)
+    if array.ndim != 2:
+        raise InputError(f"item vectors {path}: shape {array.shape}; expected (items, dimensions)")
     return array

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from truerank.errors import InputError
-from truerank.outcomes import tables
+from truerank.outcomes import _sealed, tables
 from truerank.outcomes.schemes import Scheme
 from truerank.rng import user_keys
 from truerank.sampling._drawing import Ranked
@@ -19,7 +19,7 @@ from truerank.sampling.placed import Placed
 from truerank.scoring.task import Task
 
 FORMAT_VERSION = 1
-_FORMAT_KEY = b"truerank.monitor"
+_FORMAT_KEY = tables.SAVED["monitor"]
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,7 @@ def fingerprint(task: Task) -> str:
 def save(path: Any, kept: Kept | None, options: dict[str, Any], state: dict[str, Any]) -> None:
     """Write a monitor to a Parquet file: a row per target, options and history in its metadata."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    if Path(path).suffix.lower() not in tables.PARQUET:
-        raise InputError(f"cannot write {path}: its name must end in {tables.PARQUET[0]}")
     facts: dict[str, Any] = {"version": FORMAT_VERSION, "options": options, **state, "best": None}
     columns: dict[str, Any] = {}
     if kept is not None:
@@ -67,8 +64,7 @@ def save(path: Any, kept: Kept | None, options: dict[str, Any], state: dict[str,
                 pa.large_binary(), start.size - 1, [None, ends, pa.py_buffer(place)]
             )
     table = pa.table(columns, metadata={_FORMAT_KEY: json.dumps(facts).encode()})
-    with tables.replacing(path) as temporary:
-        pq.write_table(table, temporary)
+    tables.write_parquet(_sealed.seal(table), path)
 
 
 def load(path: Any) -> tuple[dict[str, Any], dict[str, Any], Kept | None]:
@@ -76,30 +72,29 @@ def load(path: Any) -> tuple[dict[str, Any], dict[str, Any], Kept | None]:
     path = Path(path)
     if not path.is_file():
         raise InputError(f"{path} is not a file; Monitor.save writes one")
-    found = tables.parquet_metadata(path).get(_FORMAT_KEY)
-    if found is None:
+    table = tables.parquet(path)
+    metadata = table.schema.metadata or {}
+    if _FORMAT_KEY not in metadata:
         raise InputError(f"{path} holds no monitor; Monitor.save writes one")
+    _sealed.check(table, path, needed=True)
     try:
-        facts = json.loads(found)
+        facts = json.loads(metadata[_FORMAT_KEY])
         if facts["version"] != FORMAT_VERSION:
             raise InputError(
                 f"{path} is format {facts['version']!r} of monitors; this truerank reads "
                 f"{FORMAT_VERSION}: upgrade truerank"
             )
         state = {name: facts[name] for name in ("reason", "fingerprint", "worse", "rows")}
-        return facts["options"], state, _kept(path, facts["best"])
+        return facts["options"], state, _kept(table, facts["best"])
     except (ValueError, TypeError, KeyError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path} is damaged: {error!r}") from None
 
 
-def _kept(path: Path, best: dict[str, Any] | None) -> Kept | None:
-    import pyarrow.parquet as pq
-
+def _kept(table: Any, best: dict[str, Any] | None) -> Kept | None:
     if best is None:
         return None
-    table = pq.read_table(path).combine_chunks()
     columns = {name: table[name].to_numpy() for name in table.column_names if name != "places"}
     placed = None
     if "places" in table.column_names:

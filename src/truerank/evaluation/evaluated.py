@@ -154,6 +154,7 @@ class Evaluation(Result, Mapping[str, Estimate]):
         >>> list(result.to_dict(flat=True))
         ['auc/value', 'cost', 'pairs_per_user', 'seconds']
         """
+        _arguments.check(Evaluation.to_dict, locals())
         told = {
             "cost": self.cost,
             "pairs_per_user": self.pairs_per_user,

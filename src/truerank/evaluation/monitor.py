@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from truerank import _checks, designs, estimators
+from truerank import _arguments, _checks, designs, estimators
 from truerank import metrics as metrics_module
-from truerank._types import Scope, Ties
+from truerank._types import PathLike, Scope, Ties
 from truerank.designs import Auto, Design
 from truerank.errors import InputError
 from truerank.estimators import Estimator
@@ -148,6 +148,7 @@ class Monitor(Result):
         keep_target: bool = False,
         gather: Gather | None = None,
     ) -> None:
+        _arguments.check(Monitor.__init__, locals())
         self._test, self._train, self._keep_target = test, train, keep_target
         self.metrics = metrics_module.parse(metrics)
         self.patience = _checks.integer(patience, "patience", low=1)
@@ -159,8 +160,6 @@ class Monitor(Result):
         _ties.check(ties)
         while_drawing(self._asked, ties)  # raises for ties that the design cannot serve
         self._seed = check_seed(seed)
-        if gather is not None and not callable(gather):
-            raise InputError(f"gather is of type {type(gather).__name__}; it must be a function")
         self._gather = gather
         self._setting: _Setting | None = None
         self._fingerprint: str | None = None
@@ -291,6 +290,7 @@ class Monitor(Result):
         >>> better.difference.low > 0.0, better.is_best
         (True, True)
         """
+        _arguments.check(Monitor.update, locals())
         begin = time.perf_counter()
         number = self._number(epoch)
         part, now = self._count(scorer, number, progress)
@@ -430,7 +430,7 @@ class Monitor(Result):
 
     # -- a file -----------------------------------------------------------------------------
 
-    def save(self, path: Any) -> None:
+    def save(self, path: PathLike) -> None:
         """Write all that is needed to go on later to a Parquet file, which :meth:`load` reads.
 
         Parameters
@@ -449,6 +449,7 @@ class Monitor(Result):
         >>> again.best_epoch, again.patience
         (1, 5)
         """
+        _arguments.check(Monitor.save, locals())
         state = {
             "reason": self._reason,
             "fingerprint": self._fingerprint,
@@ -474,7 +475,7 @@ class Monitor(Result):
     @classmethod
     def load(
         cls,
-        path: Any,
+        path: PathLike,
         test: Any,
         *,
         train: Any = None,
@@ -512,6 +513,7 @@ class Monitor(Result):
         >>> again.update(tr.scoring.Dense(scores)).epoch
         2
         """
+        _arguments.check(Monitor.load, locals())
         options, state, kept = _monitor_file.load(path)
         known = options.pop("design")
         found = cls(
@@ -521,7 +523,7 @@ class Monitor(Result):
         found._take(state, kept)
         return found
 
-    def restore(self, path: Any) -> None:
+    def restore(self, path: PathLike) -> None:
         """Go back to what :meth:`save` wrote, in place, with the data that this monitor has.
 
         Parameters
@@ -541,6 +543,7 @@ class Monitor(Result):
         >>> len(monitor.history.epochs)
         1
         """
+        _arguments.check(Monitor.restore, locals())
         options, state, kept = _monitor_file.load(path)
         mine = self._options()
         for key, value in options.items():

@@ -580,6 +580,7 @@ class Estimates(Result, Mapping[str, Estimate]):
         >>> list(tr.estimate(counts, "recall@5").to_dict(flat=True))
         ['recall@5/value', 'recall@5/low', 'recall@5/high', 'recall@5/resolvable']
         """
+        _arguments.check(Estimates.to_dict, locals())
         if flat:
             return result.flat(self.rows(), FLAT)
         content = {

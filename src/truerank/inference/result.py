@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import importlib
 import math
 from abc import ABC, abstractmethod
@@ -10,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from truerank._visible import in_html, in_markdown
 from truerank.errors import MissingExtraError
 
 
@@ -130,7 +130,7 @@ class Result(ABC):
         if not shown:
             return ""
         lines = [list(shown[0]), ["---"] * len(shown[0]), *(list(row.values()) for row in shown)]
-        cells = [[cell.replace("|", "\\|").replace("\n", " ") for cell in line] for line in lines]
+        cells = [[in_markdown(cell) for cell in line] for line in lines]
         return "\n".join(f"| {' | '.join(line)} |" for line in cells)
 
     def _repr_html_(self) -> str:
@@ -138,9 +138,9 @@ class Result(ABC):
         shown = self._shown()
         parts = [_paragraph(self._headline())]
         if shown:
-            head = "".join(f"<th>{html.escape(name)}</th>" for name in shown[0])
+            head = "".join(f"<th>{in_html(name)}</th>" for name in shown[0])
             body = "".join(
-                f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row.values())}</tr>"
+                f"<tr>{''.join(f'<td>{in_html(cell)}</td>' for cell in row.values())}</tr>"
                 for row in shown
             )
             parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
@@ -218,7 +218,7 @@ def flat(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, A
 
 
 def _paragraph(text: str) -> str:
-    return f"<p>{html.escape(text)}</p>" if text else ""
+    return f"<p>{in_html(text)}</p>" if text else ""
 
 
 def _text(value: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from truerank import _arguments
 from truerank.evaluation.monitor import Monitor
 from truerank.integrations._library import library
 
@@ -45,6 +46,7 @@ def callback(monitor: Monitor, scorer: Callable[[Any], Any], *, prefix: str = "v
     >>> isinstance(found, keras.callbacks.Callback)
     True
     """
+    _arguments.check(callback, locals())
     library("keras")
     from truerank.integrations._keras_callback import MonitorCallback
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from truerank import _arguments
 from truerank.evaluation.monitor import Monitor
 from truerank.integrations._library import library
 
@@ -49,6 +50,7 @@ def callback(monitor: Monitor, scorer: Callable[[Any], Any], *, prefix: str = ""
     >>> isinstance(found, lightning.Callback)
     True
     """
+    _arguments.check(callback, locals())
     library("lightning")
     from truerank.integrations._lightning_callback import MonitorCallback
 

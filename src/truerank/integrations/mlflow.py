@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from truerank import _arguments
 from truerank.integrations._library import library, numbers
 
 __all__ = ["log"]
@@ -42,6 +43,7 @@ def log(result: Any, *, step: int | None = None, prefix: str = "", report: bool 
     >>> round(mlflow.get_run(run.info.run_id).data.metrics["recall_at_5/value"], 4)
     0.75
     """
+    _arguments.check(log, locals())
     mlflow = library("mlflow")
     told = {name.replace("@", "_at_"): value for name, value in numbers(result, prefix).items()}
     mlflow.log_metrics(told, step=getattr(result, "epoch", None) if step is None else step)

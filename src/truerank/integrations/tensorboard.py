@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from truerank import _arguments
 from truerank.errors import InputError
 from truerank.integrations._library import numbers
 
@@ -39,6 +40,7 @@ def log(result: Any, writer: Any, *, step: int | None = None, prefix: str = "") 
     >>> tr.integrations.tensorboard.log(found, Writer(), step=3)
     recall@5/value 0.75 3
     """
+    _arguments.check(log, locals())
     if not hasattr(writer, "add_scalar"):
         raise InputError(
             f"writer is of type {type(writer).__name__}; give a SummaryWriter, which has add_scalar"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from truerank import _arguments, _checks
 from truerank.errors import InputError
 from truerank.integrations._library import library, numbers
 
@@ -43,9 +44,12 @@ def log(result: Any, *, run: Any = None, step: int | None = None, prefix: str = 
     ...     round(run.summary["recall@5/value"], 4)
     0.75
     """
+    _arguments.check(log, locals())
     active = library("wandb").run if run is None else run
     if active is None:
         raise InputError("there is no active run; call wandb.init() first, or give run=")
+    if not hasattr(active, "log") or not hasattr(active, "config"):
+        raise InputError(f"run is {_checks.shown(run)}; it must be what wandb.init() gives")
     active.log(
         numbers(result, prefix), step=getattr(result, "epoch", None) if step is None else step
     )

@@ -134,7 +134,7 @@ def find(source: Any) -> Large | None:
     path = Path(source)
     if os.path.isdir(path):  # False also for names that no file can have
         return Large(path) if _files_in(path) else None
-    if path.suffix.lower() not in tables.PARQUET:
+    if path.suffix.lower() not in tables.PARQUET or not os.path.isfile(path):
         return None
     try:
         n_rows = pq.read_metadata(path).num_rows

@@ -16,7 +16,7 @@ from truerank.outcomes import _ranks, _sealed, tables
 from truerank.outcomes.schemes import Scheme
 
 FORMAT_VERSION = 1
-_FORMAT_KEY = tables.SAVED_KEYS[1]
+_FORMAT_KEY = tables.SAVED["paired"]
 _OF_MODELS = ("scheme", "sample_size", "sampled_rank", "tied")
 _N_FACTS = 5  # of files of earlier versions, without a checksum
 _PLACES = ("above", "tied", "below")
@@ -107,15 +107,10 @@ class PairedSaving:
         True
         """
         _arguments.check(PairedSaving.save, locals())
-        import pyarrow.parquet as pq
-
-        if Path(path).suffix.lower() not in tables.PARQUET:
-            raise InputError(f"cannot write {path}: its name must end in {tables.PARQUET[0]}")
-        with tables.replacing(path) as temporary:
-            table = self.to_arrow()
-            facts = json.loads(table.schema.metadata[_FORMAT_KEY])
-            sealed = {_FORMAT_KEY: json.dumps({**facts, _sealed.MARK: True}).encode()}
-            pq.write_table(_sealed.seal(table.replace_schema_metadata(sealed)), temporary)
+        table = self.to_arrow()
+        facts = json.loads(table.schema.metadata[_FORMAT_KEY])
+        sealed = {_FORMAT_KEY: json.dumps({**facts, _sealed.MARK: True}).encode()}
+        tables.write_parquet(_sealed.seal(table.replace_schema_metadata(sealed)), path)
 
     @classmethod
     def load(cls, path: PathLike) -> Self:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +11,14 @@ import numpy as np
 
 from truerank import _arguments, _checks
 from truerank._types import PathLike
+from truerank._visible import in_html
 from truerank.errors import InputError
 from truerank.outcomes import _ranks, _sealed, tables
 from truerank.outcomes._columns import KEY, TARGETS, Columns, about_targets, replicates
 from truerank.outcomes.schemes import Scheme
 
 FORMAT_VERSION = 2  # 1, without columns about several targets, is still written where it does
-_FORMAT_KEY = tables.SAVED_KEYS[0]
+_FORMAT_KEY = tables.SAVED["counts"]
 _DROPPED_KEY = b"truerank.n_dropped"
 
 
@@ -117,7 +117,7 @@ class Saving(Columns):
         head = "".join(f"<th>{name}</th>" for name in self._facts())
         body = "".join(f"<td>{value}</td>" for value in self._facts().values())
         return (
-            f"<p>{html.escape(repr(self))}</p><table><thead><tr>{head}</tr></thead>"
+            f"<p>{in_html(repr(self))}</p><table><thead><tr>{head}</tr></thead>"
             f"<tbody><tr>{body}</tr></tbody></table>"
         )
 
@@ -159,16 +159,11 @@ class Saving(Columns):
         True
         """
         _arguments.check(Saving.save, locals())
-        import pyarrow.parquet as pq
-
-        if Path(path).suffix.lower() not in tables.PARQUET:
-            raise InputError(f"cannot write {path}: its name must end in {tables.PARQUET[0]}")
-        with tables.replacing(path) as temporary:
-            table = self.to_arrow()
-            kept = table.schema.metadata
-            facts = kept[_FORMAT_KEY] + f" {_sealed.MARK}".encode()
-            metadata = {**kept, **(notes or {}), _FORMAT_KEY: facts}
-            pq.write_table(_sealed.seal(table.replace_schema_metadata(metadata)), temporary)
+        table = self.to_arrow()
+        kept = table.schema.metadata
+        facts = kept[_FORMAT_KEY] + f" {_sealed.MARK}".encode()
+        metadata = {**kept, **(notes or {}), _FORMAT_KEY: facts}
+        tables.write_parquet(_sealed.seal(table.replace_schema_metadata(metadata)), path)
 
     @classmethod
     def load(cls, path: PathLike) -> Self:
@@ -200,7 +195,7 @@ class Saving(Columns):
         path = Path(path)
         source = tables.read(path)
         metadata = tables.parquet_metadata(path)
-        if _sealed.orphaned(metadata, tables.SAVED_KEYS):
+        if _sealed.orphaned(metadata, tables.SAVED.values()):
             raise InputError(f"{path} is damaged: it does not say any more what it holds")
         facts = metadata.get(_FORMAT_KEY)
         if facts is None:
@@ -284,4 +279,4 @@ class Saving(Columns):
 def is_saved(path: Any) -> bool:
     """Whether ``path`` is a Parquet file that `RankCounts.save` wrote."""
     metadata = tables.parquet_metadata(Path(path))
-    return _FORMAT_KEY in metadata or _sealed.orphaned(metadata, tables.SAVED_KEYS)
+    return _FORMAT_KEY in metadata or _sealed.orphaned(metadata, tables.SAVED.values())

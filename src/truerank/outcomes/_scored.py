@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from truerank import _checks
+from truerank import _arguments, _checks
 from truerank.errors import AssumptionWarning, InputError
 from truerank.outcomes import _ranks
 from truerank.outcomes._building import Building
@@ -71,8 +71,7 @@ class Scored(Building):
         >>> counts.sampled_rank.tolist(), counts.weight.tolist()
         ([1, 2], [0.5, 1.5])
         """
-        if ties not in get_args(ScoreTies):
-            raise _checks.unknown("ties", ties, get_args(ScoreTies))
+        _arguments.check(Scored.from_scores, locals())
         own = _scores(positive, "positive", 1)
         others = _scores(negative, "negative", 2)
         if others.shape[0] != own.size:
@@ -169,9 +168,10 @@ class Scored(Building):
         >>> counts.sampled_rank.tolist(), counts.is_censored.tolist()
         ([1, 3], [False, True])
         """
-        if missing not in get_args(MissingTarget):
-            raise _checks.unknown("missing", missing, get_args(MissingTarget))
-        named, asked, wanted = list(answers), list(candidates), list(targets)
+        _arguments.check(Scored.from_lists, locals())
+        named = _checks.several(answers, "answers")
+        asked = _checks.several(candidates, "candidates")
+        wanted = _checks.several(targets, "targets")
         if not len(named) == len(asked) == len(wanted):
             raise InputError(
                 f"there are {len(named)} answers, {len(asked)} lists of candidates and "
@@ -217,6 +217,7 @@ def _place(row: int, given: tuple[Any, Any, Any]) -> tuple[int, int, int, int, i
     if isinstance(candidates, (str, bytes)) or isinstance(answer, (str, bytes)):
         raise InputError(f"row {row} is a text; answers and candidates are lists of item ids")
     every, names = _list(row, "candidates", candidates), _list(row, "answer", answer)
+    (target,) = _list(row, "target", [target])
     known = set(every)
     if len(known) < len(every):
         raise InputError(f"row {row}: a candidate occurs twice; candidates differ")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -94,12 +94,34 @@ def _digest(table: Any) -> bytes:
         add(name.encode("utf-8", "surrogatepass"))
         if pa.types.is_dictionary(column.type):
             column = pc.cast(column, column.type.value_type)
-        add(str(column.type).encode())
-        if column.null_count or not _is_number(column.type):
-            add(repr(column.to_pylist()).encode("utf-8", "surrogatepass"))
-        else:
-            add(column.to_numpy().tobytes())
+        for part in _parts(column):
+            add(part)
     return found.hexdigest().encode()
+
+
+def _parts(column: Any) -> Iterator[bytes]:
+    """The type of a column and its values; of lists their lengths and what is in them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not column.null_count and _is_list(column.type):
+        yield pc.list_value_length(column).to_numpy().tobytes()
+        yield from _parts(pc.list_flatten(column))
+        return
+    yield str(column.type).encode()
+    if not column.null_count and _is_number(column.type):
+        yield column.to_numpy().tobytes()
+    elif not column.null_count and pa.types.is_large_binary(column.type):
+        yield pc.binary_length(column).to_numpy().tobytes()
+        yield b"".join(column.to_pylist())
+    else:
+        yield repr(column.to_pylist()).encode("utf-8", "surrogatepass")
+
+
+def _is_list(kind: Any) -> bool:
+    import pyarrow.types as t
+
+    return bool(t.is_list(kind) or t.is_large_list(kind))
 
 
 def _is_number(kind: Any) -> bool:

@@ -202,7 +202,7 @@ class Tabular(Building):
         reading = Reading.of(options)
         large = _large.find(table)
         source = tables.read(table) if large is None else large.empty
-        if by == "model":  # or as the table spells it
+        if isinstance(by, str) and by == "model":  # or as the table spells it
             by = tables.column_name(source, "model", reading.columns) or by
         if large is not None:
             found = cls._from_large(large, reading, by=by)

@@ -230,6 +230,8 @@ class Scheme:
         ([3, 3, 5, 5, 5], [2, 3, 1, 2, 3])
         """
         _arguments.check(Scheme.outcomes, locals())
+        if not self.ladder:
+            _checks.integer(sample_size, "sample_size", low=1)
         if self.seen is not None and self.seen < sample_size:
             every = np.arange(1, self.seen + 2, dtype=np.int64)
             return np.full_like(every, sample_size), every

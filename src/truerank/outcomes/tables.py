@@ -45,7 +45,13 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 _ROLES = {alias: role for role, aliases in COLUMNS.items() for alias in (role, *aliases)}
 
 SCHEME_KEY = b"truerank.scheme"  # in the metadata of tables of ranks
-SAVED_KEYS = (b"truerank.rank_counts", b"truerank.paired_counts")  # in those of saved counts
+# In those of what truerank saves with a checksum (`_sealed`).
+SAVED = {
+    "counts": b"truerank.rank_counts",
+    "paired": b"truerank.paired_counts",
+    "negatives": b"truerank.frozen_negatives",
+    "monitor": b"truerank.monitor",
+}
 PARQUET = (".parquet", ".pq")
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 _AT_ROW = re.compile(r"\b(at|of) row (\d+)\b")  # as errors about values say it
@@ -286,6 +292,8 @@ def parquet_metadata(path: Path) -> Mapping[bytes, bytes]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    if not path.is_file():  # a pipe would give what it holds once
+        return {}
     try:
         return pq.read_schema(path).metadata or {}
     except (OSError, ValueError, pa.ArrowException):
@@ -307,6 +315,7 @@ def _read_file(path: Path) -> Any:
             raise InputError(f"{path} does not exist")
         if path.is_dir():
             raise InputError(f"{path} is a folder; give the path of a file")
+        _files.check_plain(path)
         if kind not in readers:
             raise InputError(
                 f"{path} ends in {''.join(suffixes[-2:]) or 'nothing'!r}; known: "
@@ -320,13 +329,29 @@ def _read_file(path: Path) -> Any:
 
 
 def parquet(path: Path) -> Any:
-    """The pyarrow table of a Parquet file, whatever its ending."""
+    """The pyarrow table of a Parquet file, whatever its ending; damaged pages are refused."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with path.open("rb") as file:
-        if file.read(4) != b"PAR1":
-            raise InputError(f"{path} is not a Parquet file, whatever its name says")
-    return pq.read_table(path)
+    try:
+        with path.open("rb") as file:
+            if file.read(4) != b"PAR1":
+                raise InputError(f"{path} is not a Parquet file, whatever its name says")
+        return pq.read_table(path, page_checksum_verification=True)
+    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path} is not a readable .parquet file: {_first_line(error)}") from None
+
+
+def write_parquet(table: Any, path: Any) -> None:
+    """Write a pyarrow table, whole or not at all, with a checksum of each page."""
+    import pyarrow.parquet as pq
+
+    if Path(path).suffix.lower() not in PARQUET:
+        raise InputError(f"cannot write {path}: its name must end in {PARQUET[0]}")
+    with replacing(path) as temporary:
+        pq.write_table(table, temporary, write_page_checksum=True)
 
 
 def _delimited(path: Path, separator: str, *, zipped: bool) -> Any:

@@ -9,6 +9,7 @@ from importlib import resources
 from typing import Any
 
 from truerank._version import __version__
+from truerank._visible import visible
 from truerank.errors import MissingExtraError
 from truerank.inference import columns, verdicts
 from truerank.plot import PALETTE
@@ -39,6 +40,7 @@ def page(content: Content, *, title: str) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
+        finalize=_visible_text,
     )
     environment.filters["chance"] = _words.chance
     card = _card.rows(content)
@@ -65,7 +67,13 @@ def page(content: Content, *, title: str) -> str:
         script=_read("templates/page.js"),
         plotly=_read("vendor/plotly-basic.min.js"),
     )
-    return text.encode("utf-8", "backslashreplace").decode()  # halves of characters in names
+    return text
+
+
+def _visible_text(value: Any) -> Any:
+    """What a template fills in: texts without control characters, the page's own parts as is."""
+    own = not isinstance(value, str) or hasattr(value, "__html__")
+    return value if own else visible(value)
 
 
 def _read(name: str) -> str:
@@ -180,7 +188,7 @@ def _has_curve(content: Content, metric: Any) -> bool:
 def _of_model(model: ModelContent, keys: set[str]) -> dict[str, Any]:
     ranks = model.curves.ranks
     return {
-        "name": model.name,
+        "name": visible(model.name),
         "curves": {
             name: {
                 "k": curve.k.tolist(),
@@ -233,7 +241,7 @@ def _frontier(content: Content) -> dict[str, Any] | None:
     assert one.total_error is not None
     return {
         "metric": ahead.metric,
-        "model": leader.name,
+        "model": visible(leader.name),
         "points": [{k: _number(v) for k, v in vars(point).items()} for point in ahead.points],
         "here": {
             "pairs": _number(leader.counts.pairs_per_user),

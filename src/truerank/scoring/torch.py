@@ -76,7 +76,7 @@ class Torch(Scorer):
         batch_pairs: int = 8192,
         score_all: Callable[..., Any] | None = None,
     ) -> None:
-        self._torch = _import_torch()
+        self._torch = import_torch()
         if not callable(module):
             raise InputError(f"module is a {type(module).__name__}; it must be callable")
         if score_all is not None and not callable(score_all):
@@ -93,7 +93,7 @@ class Torch(Scorer):
         return {name: value for name, value in self.__dict__.items() if name != "_torch"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _torch=_import_torch())
+        self.__dict__.update(state, _torch=import_torch())
 
     @property
     def scores_rows(self) -> bool:
@@ -174,7 +174,7 @@ def evaluating(module: Any, torch: Any) -> Iterator[None]:
             part.training = mode
 
 
-def _import_torch() -> Any:
+def import_torch() -> Any:
     try:
         import torch
     except ImportError as error:

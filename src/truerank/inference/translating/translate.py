@@ -27,6 +27,7 @@ from truerank.inference.translating.translation import (
 from truerank.inference.translating.translations import TranslatedTable
 from truerank.metrics import Metric, MetricLike
 from truerank.outcomes import _ranks
+from truerank.outcomes._ranks import LARGEST_POOL
 from truerank.outcomes.schemes import Scheme
 from truerank.progress import Progress
 
@@ -320,6 +321,7 @@ def make_protocol(
     if n_items is None:
         raise InputError("n_items is missing: how many items the catalogue has")
     pool = _checks.integer(n_items, "n_items", low=2, why="the target and at least one other item")
+    _checks.integer(pool, "n_items", low=2, high=LARGEST_POOL)
     size = _ranks.sample_sizes(sample_size, num_negatives, 1)
     scheme = Scheme(replacement=True if replacement is None else replacement)
     scheme.check(np.array([pool]), size, np.ones(1, dtype=np.int64))
@@ -348,7 +350,7 @@ def _is_table(sampled: Any) -> bool:
     """Whether it is a path or any kind of table, not values by metric or model."""
     if isinstance(sampled, Mapping):
         return False
-    return isinstance(sampled, (str, os.PathLike)) or hasattr(sampled, "columns")
+    return isinstance(sampled, (str, os.PathLike)) or hasattr(type(sampled), "columns")
 
 
 def _models(sampled: Any) -> dict[str, Mapping[Any, Any]]:

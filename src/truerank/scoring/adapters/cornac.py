@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truerank import _arguments
 from truerank._types import IntArray
 from truerank.errors import InputError
 from truerank.scoring.adapters._rows import Rows
@@ -52,6 +53,7 @@ def from_cornac(model: Any, *, exclude_unknowns: bool = True) -> Scorer:
     >>> scorer.score_all(np.array([0])).tolist()
     [[2.0, 1.0]]
     """
+    _arguments.check(from_cornac, locals())
     who = f"Cornac's {type(model).__name__}"
     if not getattr(model, "is_fitted", False) or getattr(model, "iid_map", None) is None:
         raise InputError(f"{who} is not fitted")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truerank import _arguments
 from truerank.errors import InputError
 from truerank.scoring.factors import Factors
 from truerank.scoring.scorer import Scorer
@@ -60,6 +61,7 @@ def from_implicit(
     >>> scorer.n_items
     3
     """
+    _arguments.check(from_implicit, locals())
     who = f"implicit's {type(model).__name__}"
     similarity = getattr(model, "similarity", None)
     if similarity is not None:

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from truerank import _arguments
 from truerank._types import IntArray
 from truerank.errors import InputError, MissingExtraError
 from truerank.scoring.adapters._rows import Rows, unscored_last
@@ -61,6 +62,7 @@ def from_lenskit(
     >>> scorer.score_all(np.array([0])).tolist()
     [[2.0, 1.0]]
     """
+    _arguments.check(from_lenskit, locals())
     try:
         import lenskit
         from lenskit.data import ItemList

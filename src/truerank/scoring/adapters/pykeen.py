@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truerank import _arguments
 from truerank._types import IntArray
 from truerank.data.links import Queries
 from truerank.errors import InputError
 from truerank.scoring.scorer import Scorer
-from truerank.scoring.torch import Torch, device_of
+from truerank.scoring.torch import Torch, device_of, import_torch
 
 
 def from_pykeen(
@@ -62,8 +63,8 @@ def from_pykeen(
     >>> tr.rank(scorer, queries.test, train=queries.train)["n_items"].to_pylist()
     [2, 2]
     """
-    import torch
-
+    _arguments.check(from_pykeen, locals())
+    torch: Any = import_torch()
     who = f"PyKEEN's {type(model).__name__}"
     if not callable(getattr(model, "predict_t", None)):
         raise InputError(f"model is a {type(model).__name__}; expected a model of PyKEEN")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truerank import _arguments
 from truerank._types import IntArray
 from truerank.errors import InputError, MissingExtraError
 from truerank.scoring.adapters._rows import Rows
@@ -73,6 +74,7 @@ def from_recbole(model: Any, test_data: Any) -> Scorer:
     >>> scorer.n_items
     12
     """
+    _arguments.check(from_recbole, locals())
     try:
         import torch
         from recbole.data.interaction import Interaction

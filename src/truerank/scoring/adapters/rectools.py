@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truerank import _arguments
 from truerank._types import IntArray
 from truerank.errors import InputError
 from truerank.scoring.adapters._rows import Rows, unscored_last
@@ -58,6 +59,7 @@ def from_rectools(model: Any, dataset: Any) -> Scorer:
     >>> scorer.score_all(np.array([0])).tolist()
     [[2.0, 1.0]]
     """
+    _arguments.check(from_rectools, locals())
     who = f"RecTools' {type(model).__name__}"
     if not getattr(model, "is_fitted", False):
         raise InputError(f"{who} is not fitted")
