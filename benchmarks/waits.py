@@ -19,6 +19,7 @@ from benchmarks._wait_cases import WAITS, Wait
 
 SECONDS = 600  # after which a wait is given up
 COMMIT = "9183ae8"
+ROOT = Path(__file__).parents[1]
 # Processor seconds (or the ratio of the wait) and, where there is a goal for it, peak memory in MB.
 BEFORE: dict[str, float] = {
     "estimate-5e+03": 1.19,
@@ -66,7 +67,8 @@ def _measured(key: str, wait: Wait, folder: Path) -> Iterator[Result]:
     threads = dict.fromkeys(
         ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(wait.threads)
     )
-    env = {**os.environ, **threads, "NUMBA_NUM_THREADS": "1"}
+    paths = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(ROOT)]))
+    env = {**os.environ, **threads, "NUMBA_NUM_THREADS": str(wait.threads), "PYTHONPATH": paths}
     out = folder / "out.txt"
     with out.open("w") as file:
         child = subprocess.Popen(
