@@ -196,6 +196,18 @@ answer = {answer}
 """
 
 
+_GATHER = """
+from benchmarks import sampled
+lines = {line.name: line for line in sampled._speed(sampled.MIDDLE, goals=False)}
+answer = 1 / lines[f"99 negatives, {sampled.MIDDLE}, without, two threads"].ratio
+"""
+_PRODUCT = """
+from benchmarks import exact
+(line,) = [line for line in exact._speed(exact.SIZES[0]) if line.name.endswith("numpy")]
+answer = 1 / line.ratio
+"""
+
+
 def own_pools(dataset: str, catalogue: int, answer: str) -> str:
     """Users with pools of their own, as where training items are left out."""
     folder = ML_1M.with_name(dataset)
@@ -293,6 +305,16 @@ WAITS: dict[str, Wait] = {
     "threads-1": Wait("40 small fits with intervals, one BLAS thread", 7.3, _FITS),
     "threads-2": Wait("40 small fits with intervals, two BLAS threads", 7.3, _FITS, threads=2),
     "unique": Wait("`RankCounts.from_ranks` of 1e6 ranks, times np.unique", 2.0, _UNIQUE, unit="x"),
+    "gather": Wait(
+        "99 negatives, 40,000 items, two threads, times numpy's gather and einsum",
+        1 / 8,
+        _GATHER,
+        unit="x",
+        threads=2,
+    ),
+    "product": Wait(
+        "exact ranks without numba, 6,040 x 3,706, times the bare product", 1.3, _PRODUCT, unit="x"
+    ),
     "first-fit": Wait("first fit of a process, beyond a later one", 0.05, _FIRST),
     "interval-ml-1m": Wait(
         "interval of smooth, own pools, ml-1m",

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truerank import InputError, metrics
-from truerank.estimators.support import NO_RANKS, RankDistribution, Support, compressed, full
+from truerank.estimators.support import NO_RANKS, RankDistribution, Sharp, Support, compressed, full
 from truerank.outcomes.schemes import Scheme, log_probability
 
 
@@ -105,7 +105,7 @@ def test_the_number_of_points_is_bounded_and_nearly_flat() -> None:
 def test_pools_of_different_sizes_share_a_grid(sharpness: dict[int, float]) -> None:
     """Up to its own end each pool has cells as narrow as it needs, and beyond it asks for none."""
     largest = max(sharpness)
-    support = compressed(largest, sharpness=sharpness)
+    support = compressed(largest, sharpness=[Sharp(p, p, one) for p, one in sharpness.items()])
     alone = [compressed(pool, sharpness=one) for pool, one in sharpness.items()]
     # A step is as wide as the pool that decides on it lets it be, so that none takes more steps
     # than alone; whole ranks and the end of a pool may cost one more, of three points.
@@ -120,8 +120,19 @@ def test_pools_of_different_sizes_share_a_grid(sharpness: dict[int, float]) -> N
 
 
 def test_a_small_pool_does_not_refine_a_large_one() -> None:
-    both = compressed(10**9, sharpness={10: 5.0, 10**9: 100.0}, edges=[10])
+    kinds = [Sharp(10, 10, 5.0), Sharp(10**9, 10**9, 100.0)]
+    both = compressed(10**9, sharpness=kinds, edges=[10])
     assert both.n_points <= compressed(10**9, sharpness=100.0, edges=[10]).n_points + 10
+
+
+def test_what_is_sharp_near_the_top_refines_nothing_else() -> None:
+    kinds = [Sharp(10**9, 10**9, 100.0), Sharp(10**4, 10**9, 10.0**8)]
+    found = compressed(10**9, sharpness=kinds)
+    sharp, dull = (compressed(10**9, sharpness=one) for one in (10.0**8, 100.0))
+    assert found.n_points < dull.n_points + 150
+    assert sharp.n_points > 10_000
+    head = int(np.searchsorted(found.rank, 5000.0))
+    assert found.rank[:head].tolist() == sharp.rank[:head].tolist()
 
 
 def test_small_pools_are_full() -> None:

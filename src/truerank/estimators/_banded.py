@@ -85,16 +85,24 @@ class _Turned:
         return (other.T @ self.matrix).T
 
 
+def reach(
+    n_items: IntArray, sample_size: IntArray, sampled_rank: IntArray, cut: float
+) -> tuple[FloatArray, FloatArray]:
+    """First and last global rank at which each outcome may have ``cut`` of its largest chance."""
+    draws = sample_size - 1.0
+    angle = np.arcsin(np.sqrt((sampled_rank - 1.0) / draws))
+    apart = np.sqrt(-np.log(cut) / draws)
+    others = n_items - 1.0
+    low = 1.0 + others * np.sin(np.maximum(angle - apart, 0.0)) ** 2
+    high = 1.0 + others * np.sin(np.minimum(angle + apart, np.pi / 2.0)) ** 2
+    return low, high
+
+
 def bands(
     rank: FloatArray, n_items: IntArray, sample_size: IntArray, sampled_rank: IntArray
 ) -> tuple[IntArray, IntArray]:
     """First and last column (exclusive) of each outcome on a support of ranks, at least one."""
-    draws = sample_size - 1.0
-    angle = np.arcsin(np.sqrt((sampled_rank - 1.0) / draws))
-    reach = np.sqrt(-np.log(CUT) / draws)
-    others = n_items - 1.0
-    low = 1.0 + others * np.sin(np.maximum(angle - reach, 0.0)) ** 2
-    high = 1.0 + others * np.sin(np.minimum(angle + reach, np.pi / 2.0)) ** 2
+    low, high = reach(n_items, sample_size, sampled_rank, CUT)
     # A point more on either side: the maximum itself may lie between two.
     first = np.searchsorted(rank, low) - 1
     last = np.searchsorted(rank, high, side="right") + 1

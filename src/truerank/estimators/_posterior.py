@@ -396,6 +396,15 @@ class Posterior:
         """The masses of the sampled users under each of these laws."""
         return self.given_outcomes(self._laws)
 
+    @cached_property
+    def _of_basis(self) -> list[FloatArray]:
+        """Means of the basis given each outcome under each of these laws, E_o B."""
+        model, basis = self.likelihood, self.spline.basis
+        return [
+            (model.matrix @ (law[:, None] * basis)) / (model.matrix @ law)[:, None]
+            for law in self._laws
+        ]
+
     def _off(self, metrics: Sequence[Metric], scope: Scope) -> FloatArray:
         """How far the value at each mode is from the mean, shape (n_components, n_metrics)."""
         values = self._values(metrics, scope)
@@ -442,9 +451,9 @@ class Posterior:
         # sum_o w_o Cov_o(gain, basis), Cov_o given outcome o.
         evidence = (model.matrix @ law)[:, None]
         of_gain = (model.matrix @ (law[:, None] * gain)) / evidence
-        of_basis = (model.matrix @ (law[:, None] * basis)) / evidence
         stepped = self._stepped[number][:, None]
-        slope = (gain * stepped).T @ basis - of_gain.T @ (model.weight[:, None] * of_basis)
+        slope = (gain * stepped).T @ basis
+        slope -= of_gain.T @ (model.weight[:, None] * self._of_basis[number])
         return slope, of_gain
 
 

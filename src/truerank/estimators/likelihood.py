@@ -16,7 +16,7 @@ from truerank import _memory
 from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError
 from truerank.estimators._banded import Band, Banded, bands, grouped
-from truerank.estimators.support import Support, SupportLike, compressed, full
+from truerank.estimators.support import Sharp, Support, SupportLike, compressed, full
 from truerank.metrics import Metric
 from truerank.outcomes import schemes
 from truerank.outcomes.counts import RankCounts
@@ -60,28 +60,35 @@ def _check_memory(n_items: int, n_outcomes: int) -> None:
     )
 
 
-def _sharpness(counts: RankCounts) -> dict[int, float]:
-    """theta (1 - theta) / variance of (r-1)/(n-1), at the sharpest outcome not exact, by pool.
+def _sharpness(counts: RankCounts) -> list[Sharp]:
+    """The sharpest outcomes not exact of each pool, up to its end.
 
     Pools within a factor of 2 share cells, which are laid out for the largest of them.
     """
+    sharp = each_sharpness(counts)
+    pool = counts.n_items[~counts.is_exact].astype(np.float64)
+    if not pool.size:
+        return [Sharp(int(counts.n_items.max()), int(counts.n_items.max()), 1.0)]
+    octave = np.floor(np.log2(pool.max() / pool)).astype(np.int64)
+    found = []
+    for one in np.unique(octave):
+        here = octave == one
+        largest = pool[here].max()
+        value = float(np.max(sharp[here] * (largest / pool[here])))
+        found.append(Sharp(int(largest), int(largest), value))
+    return found
+
+
+def each_sharpness(counts: RankCounts) -> FloatArray:
+    """theta (1 - theta) / variance of (r-1)/(n-1) of each outcome that is not exact."""
     sampled = ~counts.is_exact
-    if not sampled.any():
-        return {int(counts.n_items.max()): 1.0}
     size = counts.sample_size[sampled].astype(np.float64)
     pool = counts.n_items[sampled].astype(np.float64)
     with_replacement = np.array([scheme.replacement for scheme in counts.schemes])
     left = np.where(
         with_replacement[counts.scheme[sampled]], 1.0, (pool - size) / np.maximum(pool - 2.0, 1.0)
     )
-    sharp = size / np.maximum(left, 1e-12)
-    octave = np.floor(np.log2(pool.max() / pool)).astype(np.int64)
-    found = {}
-    for one in np.unique(octave):
-        here = octave == one
-        largest = pool[here].max()
-        found[int(largest)] = float(np.max(sharp[here] * (largest / pool[here])))
-    return found
+    return np.asarray(size / np.maximum(left, 1e-12))
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ differ, each asks for that on its own scale and up to its own end, not beyond.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -126,45 +126,50 @@ def full(n_items: int) -> Support:
     return Support(np.arange(1.0, n_items + 1.0), np.ones(n_items), n_items)
 
 
+class Sharp(NamedTuple):
+    """Outcomes that tell ranks apart: up to which rank, among how many items, and how sharply.
+
+    ``sharpness`` is 1 / variance of the sampled rank per unit of theta (1 - theta): the sample size
+    with replacement, larger without.
+    """
+
+    until: float
+    pool: int
+    sharpness: float
+
+
 def compressed(
-    n_items: int, *, sharpness: float | Mapping[int, float], edges: Iterable[int] = ()
+    n_items: int, *, sharpness: float | Iterable[Sharp], edges: Iterable[int] = ()
 ) -> Support:
     """The compressed grid.
 
     Parameters
     ----------
     sharpness
-        1 / variance of the sampled rank per unit of theta (1 - theta): the sample size with
-        replacement, larger without. The largest one among the outcomes; or that of the outcomes
-        of each pool of several sizes, by size.
+        That of the sharpest outcome, see `Sharp`; or those of several kinds of outcomes.
     edges
         Ranks (the K asked for) that must fall between cells.
     """
     n_items = _checks.integer(n_items, "n_items", low=2)
     cuts = sorted({int(edge) for edge in edges if 1 <= edge < n_items})
     dense = min(max([cut for cut in cuts if cut <= DENSE_LIMIT], default=1), n_items)
-    by_pool = sharpness if isinstance(sharpness, Mapping) else {n_items: sharpness}
-    steps = {
-        pool: float(KERNEL_STEP / np.sqrt(max(sharp, 1.0)))
-        for pool, sharp in sorted(by_pool.items())
-    }
-    return on_cells(_cell_edges(n_items, dense, steps, cuts), n_items)
+    if not isinstance(sharpness, Iterable):
+        sharpness = [Sharp(n_items, n_items, sharpness)]
+    return on_cells(_cell_edges(n_items, dense, sorted(sharpness), cuts), n_items)
 
 
-def _cell_edges(n_items: int, dense: int, steps: dict[int, float], cuts: list[int]) -> FloatArray:
-    """Last rank of each cell after the dense ones, ending with ``n_items``.
-
-    ``steps`` are the widest steps in the angle of each pool, by its size.
-    """
+def _cell_edges(n_items: int, dense: int, kinds: list[Sharp], cuts: list[int]) -> FloatArray:
+    """Last rank of each cell after the dense ones, ending with ``n_items``."""
+    steps = [float(KERNEL_STEP / np.sqrt(max(kind.sharpness, 1.0))) for kind in kinds]
     later = [cut for cut in cuts if cut > dense] + [n_items]
     edges = list(range(1, dense + 1))
     at = dense
     for stop in later:
         while at < stop:
             end = at * (1 + GEOMETRIC_STEP)
-            for pool, step in steps.items():
-                if pool > at:
-                    end = min(end, _sharp(at, pool, step))
+            for kind, step in zip(kinds, steps, strict=True):
+                if kind.until > at:
+                    end = min(end, _sharp(at, kind.pool, step))
             at = min(max(at + 1, int(end)), stop)
             edges.append(at)
     return np.array(edges, dtype=np.float64)

@@ -128,8 +128,9 @@ class Table:
 
     def keep(self, which: npt.NDArray[np.bool_]) -> Table:
         """The rows where ``which`` is True, which know their numbers in the whole table."""
-        rows = np.flatnonzero(which) if self._rows is None else self._rows[which]
-        return Table(self._frame.filter(which.tolist()), self.name, text=self._text, rows=rows)
+        kept = np.flatnonzero(which)
+        rows = kept if self._rows is None else self._rows[kept]
+        return Table(self._frame[kept], self.name, text=self._text, rows=rows)
 
     def like(self, frame: Any) -> Table:
         """Other columns of the same rows."""

@@ -30,7 +30,7 @@ from truerank.progress import Progress
 DESIGNS: tuple[PlannedDesign, ...] = get_args(PlannedDesign)
 _FEWEST = 31  # pairs per user; with less, an estimate is made of assumptions
 _ONE_SIGMA = 0.6826894921370859  # the confidence of one standard error
-_CLOSE = 0.93  # of the error asked for: near enough to it
+_CLOSE = 0.9  # of the error asked for: near enough to it
 _ALL = 0.95  # of the users: as good as all of them
 _STEPS = 8
 _FALL = 0.6  # errors fall about like cost to this power
@@ -236,6 +236,20 @@ class _Search:
         """The error of a design for so many users."""
         return self.error(self.items(design, n_users), n_users)
 
+    @property
+    def telling(self) -> float:
+        """Pairs per user with which some negatives are likely to come before the cut-off."""
+        return max(100.0, 0.25 * self.like.n_items / (self.metric.k or np.inf))
+
+    def adaptive_guess(self) -> float:
+        """What samples cost that grow up to that size, or until a negative is above the target."""
+        law = self.like.distribution
+        rank = np.concatenate([law.support.rank, law.exact_rank])
+        mass = np.maximum(np.concatenate([law.mass, law.exact_mass]), 0.0)
+        chance = np.maximum(rank - 1.0, 1e-9) / law.n_items
+        draws = -np.expm1(self.telling * np.log1p(-np.minimum(chance, 0.999))) / chance
+        return max(100.0, 2.0 * float(mass @ draws / mass.sum()))
+
     def cheapest(
         self, make: Callable[[int], Design], low: int, high: int, guess: float = 100.0
     ) -> Design | None:
@@ -285,20 +299,26 @@ def _designs(search: _Search, names: set[str], *, fewer_users: bool) -> Iterator
     most = int(search.like.n_items) - 1  # pairs; with one more, samples are the whole pool
     fewest = min(_FEWEST, most)
     half = max(fewest, most // 2)  # fixed samples of more are hardly cheaper than exact ranks
+    enough: dict[str, int] = {}  # pairs per user with which all users meet the goal
     if "adaptive" in names:
-        yield _all_users(search, "adaptive", search.cheapest(_adaptive, fewest, most))
+        design = search.cheapest(_adaptive, fewest, most, search.adaptive_guess())
+        if isinstance(design, Adaptive) and design.budget is not None:
+            enough["adaptive"] = int(design.budget)
+        yield _all_users(search, "adaptive", design)
     if "lj24" in names:
         yield _all_users(search, "adaptive (LJ24)", _lj24(search))
     if "fixed" in names:
-        found = search.cheapest(_fixed, fewest, half)
+        found = search.cheapest(_fixed, fewest, half, search.telling)
         yield _all_users(search, "fixed", found)
-        guess = found.sample_size if isinstance(found, Fixed) and found.sample_size else half
+        guess = half
+        if isinstance(found, Fixed) and found.sample_size:
+            guess = enough["fixed"] = found.sample_size
         again = search.cheapest(_with_replacement, fewest, half, guess)
         yield _all_users(search, "fixed, with replacement", again)
     if fewer_users:
         for name, make, largest in (("adaptive", _adaptive, most), ("fixed", _fixed, half)):
-            if name in names:
-                yield _fewer_users(search, f"users x {name}", make, fewest, largest)
+            if name in enough:  # less would not do for fewer users
+                yield _fewer_users(search, f"users x {name}", make, enough[name], largest)
 
 
 def _all_users(search: _Search, name: str, design: Design | None) -> list[Planned]:
@@ -334,22 +354,25 @@ def _fewer_users(
 ) -> list[Planned]:
     """Fewer users with a sample of items each."""
     few = min(search.n_users, SIMULATED_USERS)
+    least = _enough(search, 0.0)
     costs: dict[int, tuple[float, int]] = {}  # by size: pairs in all and users
 
-    def weigh(size: int) -> float:
-        """Fill in a size; the share of the error that items make up."""
-        per_user = few * search.items(make(size), few) ** 2
-        n_users = _enough(search, per_user)
-        costs[size] = n_users * search.predict(make(size), few).pairs_per_user, n_users
-        return per_user / (per_user + search.variance / search.value**2)
+    def weigh(size: int) -> None:
+        """Fill in a size, unless it costs more than the best even where items err by nothing."""
+        known = min((cost for cost, _ in costs.values()), default=np.inf)
+        if fewest <= size <= most and least * size < known:
+            n_users = _enough(search, few * search.items(make(size), few) ** 2)
+            costs[size] = n_users * search.predict(make(size), few).pairs_per_user, n_users
 
     size = fewest
-    while size <= most and weigh(size) > 0.1:
+    while size <= most:
+        weigh(size)
+        if size not in costs:
+            break
         size = int(_GRID * size)
     best = min(costs, key=lambda size: costs[size])
     for near in (best / np.sqrt(_GRID), best * np.sqrt(_GRID)):
-        if fewest <= near <= most:
-            weigh(round(near))
+        weigh(round(near))
     best = min(costs, key=lambda size: costs[size])
     design, n_users = make(best), costs[best][1]
     for _ in range(4):  # with fewer users an estimator errs a little more than in proportion

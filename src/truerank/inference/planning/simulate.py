@@ -18,6 +18,7 @@ from truerank.designs import Adaptive, Design, Exact, Fixed
 from truerank.designs.climb import climb
 from truerank.errors import InputError
 from truerank.estimators import Estimator, Smooth
+from truerank.estimators._lean import lean_counts, lean_support
 from truerank.estimators.support import RankDistribution, Support
 from truerank.inference.intervals.misfit import stray
 from truerank.metrics import Metric
@@ -293,13 +294,14 @@ def predict_error(
     PredictedError
         Bias and standard error, and what a sample costs.
     """
-    rng = np.random.default_rng(seed)
+    # Users of their own, so that designs are compared on the same ones.
+    crowds, rng = (np.random.default_rng([seed, part]) for part in range(2))
     has_posterior = isinstance(estimator, Smooth)
     errors: list[float] = []
     tables: list[RankCounts] = []
     values: list[float] = []
     for _ in range(repeats or (6 if has_posterior else 20)):
-        rank, pool = draw(rng)
+        rank, pool = draw(crowds)
         tables.append(simulated_counts(rank, pool, design, rng, catalogue=catalogue))
         values.append(float(metric.gain(rank, pool).mean()))
         if not has_posterior:
@@ -307,8 +309,9 @@ def predict_error(
             errors.append(fit.values[metric.key] - values[-1])
     if has_posterior:
         whole = sum(tables[1:], tables[0])
-        one = whole.as_users(rank.size)
-        fit = estimator.fit(one, metrics=[metric], support=support, plug_in="plain")
+        one = lean_counts(whole, metric).as_users(rank.size)
+        grid = lean_support(one, [metric]) if support == "auto" else support
+        fit = estimator.fit(one, metrics=[metric], support=grid, plug_in="plain")
         assert fit.posterior is not None
         variance = float(fit.posterior.variance([metric])[0])
         off = fit.values[metric.key] - float(np.mean(values))
