@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -36,6 +36,35 @@ OUT_OF_RANGE_MARK = "!"  # behind a number that the metric cannot be
 OUT_OF_RANGE = f"{OUT_OF_RANGE_MARK} outside the range of the metric, where estimators may stray"
 
 _STEP = 1.1  # between the cut-offs that are tried
+
+
+Level = Literal["settled", "open", "unknown"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A verdict in its three parts; as a text, one after the other.
+
+    Attributes
+    ----------
+    level : {"settled", "open", "unknown"}
+        Whether the answer is sure; whether it may still be chance; or whether the sample is too
+        small to say, so that the answer depends mostly on assumptions.
+    answer : str
+        What is so, and how sure.
+    usual : str
+        What the sampled ranks as they are would have said; empty if nothing was sampled.
+    action : str
+        What to do next; empty if there is nothing to do.
+    """
+
+    level: Level
+    answer: str
+    usual: str = ""
+    action: str = ""
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.answer, self.usual, self.action)))
 
 
 @dataclass(frozen=True)

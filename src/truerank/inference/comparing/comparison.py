@@ -10,7 +10,7 @@ from truerank import _arguments
 from truerank._types import Alternative, Scope
 from truerank.inference.comparing.user_sampling import HypothesisTest
 from truerank.inference.result import Result, plain
-from truerank.inference.verdicts import CAUTION, MARK, listed
+from truerank.inference.verdicts import CAUTION, MARK, Level, Verdict, listed
 
 _TURNED: dict[Alternative, Alternative] = {
     "two-sided": "two-sided",
@@ -293,7 +293,27 @@ class Comparison(Result):
         ...     name: tr.RankCounts.from_exact_ranks(one, n_items=10) for name, one in ranks.items()
         ... }
         >>> tr.compare(counts, "recall@3").verdict
-        'A is better than B on recall@3: +0.5000 against B (95 % interval +0.5000 to +0.5000).'
+        'A is better than B on recall@3: +0.5000 against B (exact).'
+        """
+        return str(self.parts)
+
+    @property
+    def parts(self) -> Verdict:
+        """The verdict in its three parts, with how sure it is.
+
+        Returns
+        -------
+        Verdict
+            ``level``, ``answer``, ``usual`` and ``action``.
+
+        Examples
+        --------
+        >>> ranks = {"A": [1, 2, 1, 5], "B": [9, 4, 1, 8]}
+        >>> counts = {
+        ...     name: tr.RankCounts.from_exact_ranks(one, n_items=10) for name, one in ranks.items()
+        ... }
+        >>> tr.compare(counts, "recall@3").parts.level
+        'settled'
         """
         if self.baseline is not None:
             return self._against_baseline()
@@ -310,14 +330,22 @@ class Comparison(Result):
                 f"Not decided on {self.metric}: {leader.model} leads {names}, but that may be "
                 "chance: "
             )
-        interval = f"{100 * self.confidence:g} % interval"
-        said += (
-            f"{closest.value:+.4f} against {closest.other} ({interval} {closest.low:+.4f} to "
-            f"{closest.high:+.4f})."
+        interval = f"{100 * self.confidence:g} % interval {closest.low:+.4f} to {closest.high:+.4f}"
+        how_sure = "exact" if self.exact and self.scope == "these-users" else interval
+        said += f"{closest.value:+.4f} against {closest.other} ({how_sure})."
+        return Verdict(
+            self._level(rivals, bool(open_)),
+            said,
+            self._uncorrected(leader),
+            self._next(rivals, bool(open_)),
         )
-        return " ".join([said, *self._uncorrected(leader), *self._next(rivals, bool(open_))])
 
-    def _against_baseline(self) -> str:
+    def _level(self, differences: Sequence[Difference], undecided: bool) -> Level:
+        if not all(one.resolvable for one in differences):
+            return "unknown"
+        return "open" if undecided else "settled"
+
+    def _against_baseline(self) -> Verdict:
         assert self.baseline is not None
         sure = [one for one in self.differences if self.sure(one)]
         better = [one.model for one in sure if one.other == self.baseline]
@@ -331,29 +359,30 @@ class Comparison(Result):
         if n_open:
             parts.append(f"{n_open} of {len(self.differences)} not decided")
         said = f"On {self.metric}, {'; '.join(parts)}."
-        return " ".join([said, *self._next(self.differences, n_open > 0)])
+        level = self._level(self.differences, n_open > 0)
+        return Verdict(level, said, action=self._next(self.differences, n_open > 0))
 
-    def _uncorrected(self, leader: Standing) -> list[str]:
+    def _uncorrected(self, leader: Standing) -> str:
         """What the sampled ranks as they are would have said."""
         if self.exact:
-            return []
+            return ""
         way = -1.0 if self.lower_is_better else 1.0
         first = max(self.ranking, key=lambda one: way * one.naive)
         if first.naive == leader.naive:
-            return [f"The sampled ranks as they are put {leader.model} first, too."]
-        return [
+            return f"The sampled ranks as they are put {leader.model} first, too."
+        return (
             f"The sampled ranks as they are would have put {first.model} first ({first.naive:.4f} "
             f"against {leader.naive:.4f} for {leader.model})."
-        ]
+        )
 
-    def _next(self, differences: Sequence[Difference], undecided: bool) -> list[str]:
+    def _next(self, differences: Sequence[Difference], undecided: bool) -> str:
         """What to do."""
         if not all(one.resolvable for one in differences):
-            return [CAUTION]
+            return CAUTION
         more = [] if self.exact else ["more negatives, or adaptive sampling"]
         if self.scope == "population":
             more = ["more users", *more]
-        return [f"To tell them apart, use {', '.join(more)}."] if undecided and more else []
+        return f"To tell them apart, use {', '.join(more)}." if undecided and more else ""
 
     def rows(self) -> list[dict[str, Any]]:
         dropped = ("tests",)
