@@ -15,6 +15,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from truerank.cli import _names
 from truerank.errors import MissingExtraError
 
 GROUP = "truerank.commands"
@@ -51,6 +52,10 @@ class Commands(TyperGroup):
             if entry.name in OPTIONAL or entry.name not in self.commands:
                 found.setdefault(entry.name, entry)
         return found
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All parameters, ``--help`` among them."""
+        return _names.plain(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Names for the help and for completion."""

@@ -151,10 +151,14 @@ def _draw(console: Console, outcome: Outcome, report: Path | None) -> None:
     console.print(_table(outcome))
     for sentence in _story(outcome, METRICS[0]):
         _paragraph(console, sentence)
-    told = "To look at it: truerank demo --report demo.html"
-    if importlib.util.find_spec("jinja2") is None:
-        told = f"{told} (needs jinja2: pip install jinja2)"
-    _paragraph(console, told if report is None else f"Here is the report: {report}")
+    if report is not None:
+        told = f"Here is the report: {report}"
+    elif importlib.util.find_spec("jinja2") is not None:
+        told = "To look at it: truerank demo --report demo.html"
+    else:  # a report needs jinja2, which not everyone has
+        told = f"How large a sample should be: truerank plan --n-items {outcome.n_items}"
+        told += f" --n-users {outcome.n_users} -m {METRICS[0]} --error 0.05"
+    _paragraph(console, told)
 
 
 def _paragraph(console: Console, text: str) -> None:

@@ -7,7 +7,7 @@ settles a metric is read off the posterior that the estimate has anyway.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -21,7 +21,7 @@ from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
 
 if TYPE_CHECKING:
-    from truerank.inference.estimates import Estimate
+    from truerank.inference.estimates import Estimate, Estimates
 
 ERROR = 0.05  # relative root mean squared error within which a metric counts as known
 MARK = "?"  # behind a number that is not resolved
@@ -179,6 +179,45 @@ def not_resolved(
         f"{'them' if several else 'it'}, and {why}. The sampled ranks as they are would say "
         f"{naive}. {_next(counts, list(known), error, other)}"
     )
+
+
+def remarks(models: Mapping[str, Estimates]) -> Iterator[str]:
+    """What is to be said of the estimates of one or several models, each finding once.
+
+    Parameters
+    ----------
+    models : dict of str to Estimates
+        Model -> what was estimated, the metrics of interest alone.
+
+    Yields
+    ------
+    str
+        Ranks that no law fits, then metrics that are not resolved, with the models concerned.
+    """
+    misfits: dict[str, list[str]] = {}
+    for name, found in models.items():
+        if found.fit_test is not None and not found.fit_test.fits:
+            misfits.setdefault(found.fit_test.verdict, []).append(name)
+    for text, names in misfits.items():
+        yield text if len(models) == 1 else f"{listed(names)}: {text}"
+    if len(models) == 1:
+        yield from filter(None, (found.verdict() for found in models.values()))
+        return
+    open_: dict[tuple[str, ...], list[str]] = {}
+    for metric in dict.fromkeys(key for found in models.values() for key in found):
+        whose = [
+            name
+            for name, found in models.items()
+            if metric in found and found[metric].resolvable is False
+        ]
+        open_.setdefault(tuple(whose), []).append(metric)
+    for names_, metrics in open_.items():
+        if names_:
+            whom = "any model" if len(names_) == len(models) else listed(names_)
+            yield (
+                f"The sample is too small to settle {listed(metrics)} of {whom}; the values depend "
+                "mostly on assumptions. Use more negatives, or adaptive sampling."
+            )
 
 
 def _mostly_assumed(one: Estimate) -> bool:

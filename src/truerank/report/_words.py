@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from truerank.inference.verdicts import CAUTION, ERROR, Verdict, listed, percent
+from truerank.inference.verdicts import CAUTION, ERROR, Verdict, listed, percent, remarks
 from truerank.report._content import Content
 
 # What to do where there is nothing to do, by whether the ranks are exact.
@@ -46,36 +46,10 @@ def details(content: Content) -> Iterator[str]:
         for other in others:
             if other.best != first.best:
                 yield other.verdict
-    yield from _not_resolved(content)
+    yield from remarks({model.name: model.asked(content.metrics) for model in content.models})
     yield from _known_from(content)
     if content.comparisons:
         yield first.how
-
-
-def _not_resolved(content: Content) -> Iterator[str]:
-    """Misfits and metrics that are not resolved, one sentence for all models that share it."""
-    said: dict[str, list[str]] = {}
-    for model in content.models:
-        asked = model.asked(content.metrics)
-        test = asked.fit_test
-        if test is not None and not test.fits:
-            said.setdefault(test.verdict, []).append(model.name)
-        if len(content.models) == 1:
-            for text in filter(None, [asked.verdict()]):
-                said.setdefault(text, []).append(model.name)
-    if len(content.models) > 1:
-        open_: dict[tuple[str, ...], list[str]] = {}
-        for metric in content.metrics:
-            names = [m.name for m in content.models if m.points[metric].resolvable is False]
-            open_.setdefault(tuple(names), []).append(metric.key)
-        for models, metrics in open_.items():
-            if models:
-                whose = "any model" if len(models) == len(content.models) else listed(models)
-                text = f"The sample is too small to settle {listed(metrics)} of {whose}."
-                said[f"{text} Use more negatives, or adaptive sampling."] = []
-    for text, names in said.items():
-        alone = len(content.models) == 1 or not names
-        yield text if alone else f"{listed(names)}: {text}"
 
 
 def _known_from(content: Content) -> Iterator[str]:

@@ -278,6 +278,26 @@ class Comparison(Result):
         return difference.p_holm < 1.0 - self.confidence
 
     @property
+    def certain(self) -> bool:
+        """Whether values are exact: nothing was sampled, and no other users are meant.
+
+        Returns
+        -------
+        bool
+            False for ``scope="population"`` even if ranks are exact.
+
+        Examples
+        --------
+        >>> ranks = {"A": [1, 2, 1, 5], "B": [9, 4, 1, 8]}
+        >>> counts = {
+        ...     name: tr.RankCounts.from_exact_ranks(one, n_items=10) for name, one in ranks.items()
+        ... }
+        >>> tr.compare(counts, "recall@3").certain
+        True
+        """
+        return self.exact and self.scope == "these-users"
+
+    @property
     def verdict(self) -> str:
         """The answer: which model is better, what uncorrected numbers say, what to do next.
 
@@ -331,7 +351,7 @@ class Comparison(Result):
                 "chance: "
             )
         interval = f"{100 * self.confidence:g} % interval {closest.low:+.4f} to {closest.high:+.4f}"
-        how_sure = "exact" if self.exact and self.scope == "these-users" else interval
+        how_sure = "exact" if self.certain else interval
         said += f"{closest.value:+.4f} against {closest.other} ({how_sure})."
         return Verdict(
             self._level(rivals, bool(open_)),
@@ -402,6 +422,11 @@ class Comparison(Result):
         return self.verdict
 
     def _shown(self) -> list[dict[str, str]]:
+        if self.certain:
+            return [
+                {"place": one.places, "model": one.model, self.metric: f"{one.value:.4f}"}
+                for one in self.ranking
+            ]
         return [
             {
                 "place": one.places,
@@ -415,6 +440,8 @@ class Comparison(Result):
         ]
 
     def _remarks(self) -> list[str]:
+        if self.certain:
+            return [self.how]
         places = f"Possible places of each model ({100 * self.confidence:g} %, Holm-corrected)."
         return [self.how, places, *self._unlisted()]
 
@@ -430,16 +457,19 @@ class Comparison(Result):
     def __repr__(self) -> str:
         lines = [f"Comparison on {self.metric} by {self.estimator}, for {self.scope}"]
         lines += [f"  {self.verdict}", f"  {self.how}"]
-        lines += [
-            f"  {one.place}. {one.model:<14} {one.value:.5f} [{one.low:.5f}, {one.high:.5f}]"
-            f"{'' if one.resolvable else MARK}"
-            for one in self.ranking
-        ]
-        lines += [
-            f"  {one.model} - {one.other}: {one.value:+.5f} [{one.low:+.5f}, {one.high:+.5f}]  "
-            f"p {p_text(one.p_value)}, Holm {p_text(one.p_holm)}"
-            for one in self.differences
-        ]
+        for one in self.ranking:
+            ends = f" [{one.low:.5f}, {one.high:.5f}]{'' if one.resolvable else MARK}"
+            lines += [
+                f"  {one.place}. {one.model:<14} {one.value:.5f}{'' if self.certain else ends}"
+            ]
+        for two in self.differences:
+            how_sure = (
+                f" [{two.low:+.5f}, {two.high:+.5f}]  p {p_text(two.p_value)}, "
+                f"Holm {p_text(two.p_holm)}"
+            )
+            lines += [
+                f"  {two.model} - {two.other}: {two.value:+.5f}{'' if self.certain else how_sure}"
+            ]
         lines += [f"  {line}" for line in self._unlisted()]
         return "\n".join(lines)
 
