@@ -24,7 +24,11 @@ def write(data: Path) -> None:
     """Fit, evaluate and report."""
     train = pq.read_table(data / "ml-1m" / "train.parquet")
     test = pq.read_table(data / "ml-1m" / "test.parquet")
-    models = {"item-KNN": tr.models.ItemKNN.jl21(), "EASE": tr.models.EASE(), "ALS": tr.models.ALS()}
+    models = {
+        "item-KNN": tr.models.ItemKNN.jl21(),
+        "EASE": tr.models.EASE(),
+        "ALS": tr.models.ALS(),
+    }
     results, exact = {}, {}
     for name, model in models.items():
         scorer = model.fit(train, item_ids=test["item_id"])

@@ -62,7 +62,7 @@
       return {
         height, data: traces, margin: { l: room, r: room, t: 24, b: 48 },
         layout: {
-          xaxis: { range: [-0.04, 1.04], tickvals: [0, 1], ticktext: ["in the sample<br>(naive)", "whole catalogue<br>(corrected)"], showgrid: false, fixedrange: true },
+          xaxis: { range: [-0.04, 1.04], tickvals: [0, 1], tickangle: 0, ticktext: ["sample<br>(naive)", "catalogue<br>(corrected)"], showgrid: false, fixedrange: true },
           yaxis: { visible: false, range: [-0.15, 1.15], fixedrange: true },
           annotations: [
             ...label(0, apart(each.map((one) => left(way * one.naive)), least)),
