@@ -20,7 +20,7 @@ from truerank.errors import MissingExtraError
 
 GROUP = "truerank.commands"
 
-# Commands that everybody is told of, whether their distribution is installed or not: how to get it.
+# Commands that the help lists whether their distribution is installed or not: how to get it.
 OPTIONAL = {
     "reproduce": "truerank-papers, which is not installed. In a clone of truerank: "
     "pip install ./papers, or make reproduce",

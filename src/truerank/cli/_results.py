@@ -147,7 +147,7 @@ def _several(counts: RankCounts) -> list[str]:
     if not (counts.n_targets > 1).any():
         return []
     each = _range(counts.n_targets)
-    mean = f"{counts.targets_per_user:.3g} in the mean"
+    mean = f"{counts.targets_per_user:.3g} on average"
     return [f"{_output.between(each['min'], each['max'])} targets per user ({mean})"]
 
 

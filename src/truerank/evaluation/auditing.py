@@ -398,7 +398,7 @@ def _about_test(
         yield _count(
             int(fresh.sum()), "warning", "unknown-items",
             f"{int(fresh.sum())} targets never occur in training.",
-            "Most models rank them by chance or last; know that they are in the mean.",
+            "Most models rank them by chance or last; they count in the averages all the same.",
             "Every target occurs in training.",
         )  # fmt: skip
         both = _among(user, item, *train)
@@ -438,7 +438,7 @@ def _about_targets(user: npt.NDArray[Any], item: npt.NDArray[Any]) -> Iterator[F
 def several(least: int, most: int, mean: float) -> str:
     """The sentence on users with several targets."""
     return (
-        f"Users have {least:,} to {most:,} targets ({mean:.3g} in the mean): all of a user's stand "
+        f"Users have {least:,} to {most:,} targets ({mean:.3g} on average): all of a user's stand "
         "in one list, and metrics are means over users."
     )
 

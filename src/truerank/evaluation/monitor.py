@@ -70,7 +70,7 @@ class Monitor(Result):
 
     ``update(scorer)`` once per epoch gives the metrics of the whole catalogue with intervals, and
     the difference to the best epoch so far with an interval of its own. Both epochs meet the same
-    negatives, so that most of what chance does is in both and cancels. What does not is told: an
+    negatives, so that most of what chance does is in both and cancels. The interval has the rest: an
     epoch counts against the patience only if it is *really* worse, its interval below 0.
 
     Parameters

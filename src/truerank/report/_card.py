@@ -46,7 +46,7 @@ def rows(content: Content) -> list[tuple[str, str]]:
             said = "; ".join(f"{listed(names)}: {value}" for value, names in whose.items())
             found.append((fact, said))
     pairs = np.array([model.counts.pairs_per_user for model in content.models])
-    found.append(("Scored pairs per user", f"{between(pairs.round())} in the mean"))
+    found.append(("Scored pairs per user", f"{between(pairs.round())} on average"))
     found += [
         ("Estimator", "none: ranks are exact" if content.exact else content.estimator),
         ("Intervals", _intervals(content)),

@@ -68,7 +68,7 @@ class CostCurve:
     high: FloatArray
 
     def pairs_for(self, error: float) -> float | None:
-        """Pairs per user with which the design comes to an error.
+        """Pairs per user that the design needs for an error.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class Frontier:
         return sorted(found, key=lambda point: point.pairs_per_user)
 
     def pairs_for(self, error: float, design: FrontierDesign = "adaptive") -> float | None:
-        """Pairs per user with which a design comes to an error, read between its points.
+        """Pairs per user that a design needs for an error, read between its points.
 
         Parameters
         ----------
