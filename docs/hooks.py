@@ -24,6 +24,21 @@ FORMULA = re.compile(
 ROLE = re.compile(r":(?:func|meth|class|mod|attr):<code>(~?)([\w.]+)</code>")
 
 
+# Terms of the glossary, by their anchors there; and what a first use of them is not looked for in.
+TERMS = {
+    "budget": "budget", "catalogue": "catalogue", "design": "design", "global-rank": "global rank",
+    "hits": "hit", "joint-counts": "joint count", "ladder": "ladder", "naive": "naive",
+    "negative": "negative", "outcome": "outcome", "pilot": "pilot", "pool": "pool",
+    "resolved": "resolved", "sample-size": "sample size", "sampled-rank": "sampled rank",
+    "scheme": "scheme", "scope": "scope", "scorer": "scorer", "target": "target",
+}  # fmt: skip
+_WHOLE = ("pre", "code", "a", "h[1-6]", "math", "table", "svg", "details", "figure")
+NO_PROSE = re.compile(
+    "(" + "|".join(rf"<{tag}\b.*?</{tag}>" for tag in _WHOLE) + "|<[^>]+>)", re.DOTALL
+)
+UNGLOSSED = ("glossary", "reproduction/", "reference/", "examples/", "releasing", "house")
+
+
 def on_config(config: Any) -> Any:
     """Add pages that are generated: notebooks, and reproductions where there are some."""
     notebooks = [f"examples/{path.stem}.md" for path in _notebooks()]
@@ -50,14 +65,16 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def on_post_page(output: str, page: Any, **_: Any) -> str:
-    """No page asks another host for a script, a style or an image."""
+    """No page asks another host for a script, a style or an image: what search needs is here."""
+    here = "../" * page.file.dest_uri.count("/") + "scripts/iframe-worker.js"
+    output = output.replace("https://unpkg.com/iframe-worker/shim", here)
     asked = re.search(r'<(?:script|img|link)\b[^>]*(?:src|href)="?(https?:[^">]+)', output)
     if asked and "canonical" not in asked[0]:
         raise PluginError(f"{page.file.src_uri} asks for {asked[1]}")
     return output
 
 
-def on_page_content(content: str, **_: Any) -> str:
+def on_page_content(content: str, page: Any, **_: Any) -> str:
     """Formulas as MathML, and the names in docstrings as links."""
     from latex2mathml.converter import convert
 
@@ -67,13 +84,39 @@ def on_page_content(content: str, **_: Any) -> str:
         display = "inline" if block is None else "block"
         return f'<{tag} class="arithmatex">{convert(formula, display=display)}</{tag}>'
 
-    return ROLE.sub(_link, FORMULA.sub(replace, content))
+    linked = ROLE.sub(_link, FORMULA.sub(replace, content))
+    return linked if page.file.src_uri.startswith(UNGLOSSED) else _glossed(linked, page)
 
 
 def _link(found: re.Match[str]) -> str:
     short, name = found.groups()
     label = name.rpartition(".")[2] if short else name
     return f'<autoref identifier="{name}" optional><code>{label}</code></autoref>'
+
+
+def _glossed(content: str, page: Any) -> str:
+    """The first use of each term as a link to the glossary, in running text alone."""
+    glossary = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    there = "../" * page.file.dest_uri.count("/") + "glossary.html"
+    open_ = {
+        name: re.compile(rf"\b{name}s?\b")
+        for anchor, name in TERMS.items()
+        if f'id="{anchor}"' in glossary and f"glossary.html#{anchor}" not in content
+    }
+    anchors = {name: anchor for anchor, name in TERMS.items()}
+
+    def link(text: str) -> str:
+        for name, pattern in open_.items():
+            found = pattern.search(text)
+            if found is not None:
+                del open_[name]
+                before, after = text[: found.start()], text[found.end() :]
+                made = f'<a class="term" href="{there}#{anchors[name]}">{found[0]}</a>'
+                return link(before) + made + link(after)
+        return text
+
+    parts = NO_PROSE.split(content)  # text and what is none, in turn
+    return "".join(part if at % 2 else link(part) for at, part in enumerate(parts))
 
 
 def notebook_page(notebook: dict[str, Any], name: str) -> str:

@@ -125,11 +125,15 @@ def test_frontiers(models) -> None:
     ax = tr.plot.frontier(one, found=Frontier("recall@10", points))
     adaptive, fixed, here = ax.lines
     assert [line.get_label() for line in ax.lines] == ["adaptive", "fixed", "this one"]
-    np.testing.assert_allclose(adaptive.get_ydata(), [0.1, 0.05])
-    np.testing.assert_allclose(fixed.get_xdata(), [50.0, 100.0])
     assert here.get_xdata()[0] == pytest.approx(50.0)  # 49 negatives and the target
     error = one["recall@10"].total_error / one["recall@10"].value
     assert here.get_ydata()[0] == pytest.approx(error)
+    # The curve of its own design goes through this one; the other is moved as far.
+    ends = fixed.get_xdata()[[0, -1]]
+    np.testing.assert_allclose(ends, [50.0, 100.0])
+    np.testing.assert_allclose(fixed.get_ydata()[[0, -1]], [error, error * 0.2 / 0.3])
+    np.testing.assert_allclose(adaptive.get_ydata()[[0, -1]], [error / 3.0, error / 6.0])
+    assert len(ax.collections) == 2  # bands
     assert ax.get_figure() is not None
     ax.get_figure().canvas.draw()
     assert "100" in [label.get_text() for label in ax.get_xticklabels()]
@@ -230,3 +234,26 @@ def test_history() -> None:
         tr.plot.history(monitor, metric="ndcg@10")
     with pytest.raises(tr.InputError, match="type dict"):
         tr.plot.history({})
+
+
+def test_labels_of_twelve_models_do_not_cover_each_other() -> None:
+    rng = np.random.default_rng(0)
+    found = {
+        f"model {number}": tr.estimate(
+            tr.RankCounts.from_ranks(
+                1 + rng.binomial(49, rng.beta(0.4, 2.0, size=300)),
+                num_negatives=49,
+                n_items=900,
+                replacement=True,
+            ),
+            "recall@10",
+        )
+        for number in range(12)
+    }
+    ax = tr.plot.naive_vs_corrected(found)
+    for side in ("right", "left"):
+        heights = sorted(text.get_position()[1] for text in ax.texts if text.get_ha() == side)
+        assert len(heights) == 12
+        assert min(np.diff(heights)) > 0.069
+        assert heights[0] > -0.1
+        assert heights[-1] < 1.12

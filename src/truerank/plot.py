@@ -14,6 +14,7 @@ from typing import Any, Literal
 from truerank import _arguments, _checks
 from truerank import mapping as mapping_module
 from truerank import metrics as metrics_module
+from truerank._types import FrontierDesign
 from truerank.errors import InputError, MissingExtraError
 from truerank.evaluation.monitor import Monitor
 from truerank.evaluation.monitored import History
@@ -338,11 +339,15 @@ def _scale(values: Sequence[float]) -> Callable[[float], float]:
 def _apart(heights: Sequence[float], least: float = 0.07) -> list[float]:
     """Heights of labels, as near to theirs as leaves ``least`` between neighbours."""
     order = sorted(range(len(heights)), key=lambda i: heights[i])
+    least = min(least, 1.1 / max(len(heights), 1))  # so that all of them have room
     found = list(heights)
     for before, this in itertools.pairwise(order):
         found[this] = max(found[this], found[before] + least)
-    shift = max(0.0, max(found) - max(max(heights), 1.0)) / 2.0
-    return [height - shift for height in found]
+    top = max(*heights, 1.0) + least / 2.0
+    for i in reversed(order):
+        found[i] = min(found[i], top)
+        top = found[i] - least
+    return found
 
 
 def comparison(found: Comparison, *, ax: Any = None) -> Any:
@@ -450,6 +455,9 @@ def frontier(
 ) -> Any:
     """Draw the predicted error of a metric against the cost of a sample, this one marked.
 
+    The curves are smoothed simulations, moved so that this sample lies on that of its own design;
+    bands show how far simulation and sample may be off.
+
     Parameters
     ----------
     estimates : Estimates or Evaluation
@@ -482,15 +490,19 @@ def frontier(
     key = metrics_module.key(metric) if metric is not None else next(iter(one))
     if found is None:
         found = find_frontier(one.counts, key, estimator=one.estimator)
-    for i, kind in enumerate(DESIGNS):
-        points = found.of(kind)
-        if points:
-            pairs, errors = zip(*((p.pairs_per_user, p.error) for p in points), strict=True)
-            ax.plot(pairs, errors, label=kind, marker=MARKERS[i], **_style(i))
     here = one[found.metric] if found.metric in one else one.again(found.metric)[found.metric]
+    this = None
     if here.total_error is not None and here.value > 0.0:
-        error = here.total_error / here.value
-        ax.plot([one.counts.pairs_per_user], [error], "*", ms=14, color="black", label="this one")
+        this = (one.counts.pairs_per_user, here.total_error / here.value)
+    own: FrontierDesign = "adaptive" if one.counts.adaptive else "fixed"
+    for i, kind in enumerate(DESIGNS):
+        curve = found.curve(kind, through=this, of=own)
+        if curve is not None:
+            ax.plot(curve.pairs_per_user, curve.error, label=kind, **_style(i))
+            band = (curve.low, curve.high)
+            ax.fill_between(curve.pairs_per_user, *band, color=_colour(i), alpha=_BAND, lw=0)
+    if this is not None:
+        ax.plot(*([end] for end in this), "*", ms=14, color="black", label="this one")
     ax.set(xscale="log", yscale="log", xlabel="scored pairs per user")
     ax.set_ylabel(f"relative error of {found.metric}, %")
     ax.set_xticks([point.pairs_per_user for point in found.of(DESIGNS[-1])])

@@ -166,7 +166,7 @@ def test_budgets_that_cannot_be_kept():
 
     with pytest.raises(tr.InputError, match=r"design is LJ24.*a budget is that of an Adaptive"):
         engines.within_budget(engines.Kernel(ITEMS, LJ24()), run)
-    with pytest.raises(tr.InputError, match=r"budget is 3 .* 2 targets in the mean.* at least 4"):
+    with pytest.raises(tr.InputError, match=r"budget is 3 .* 2 targets on average.* at least 4"):
         engines.within_budget(engines.Kernel(ITEMS, Adaptive(budget=3)), run)
 
 

@@ -116,7 +116,7 @@ def test_variance_grows_with_lumps_and_falls_with_what_is_known():
 
 @pytest.mark.parametrize("design", [Fixed(sample_size=60), LJ24(start=20, stop=120)])
 def test_errors_on_lumpy_laws_are_as_large_as_said(design):
-    """60 laws with lumps of 0.5: squared errors, in units of what is said, are 1 in the mean.
+    """60 laws with lumps of 0.5: squared errors, in units of what is said, are 1 on average.
 
     The mean of 60 squares of metrics that go together has a standard error of 0.18 or more (that
     of normal errors); a law of smooth shape is known better than its prior thinks, so less than 1

@@ -276,7 +276,7 @@ def test_chosen_users():
         ({"design": "magic"}, "unknown design 'magic'"),
         ({"design": Exact(users=5000)}, "users is 5000; the test has 1500 users"),
         ({"design": Exact(users=10, stratified=True), "train": None}, "stratified needs train"),
-        ({"design": Auto(budget=2), "test": SEVERAL}, "3 targets in the mean.* at least 6"),
+        ({"design": Auto(budget=2), "test": SEVERAL}, "3 targets on average.* at least 6"),
         ({"metrics": "recall@9999", "design": "exact"}, "k is 9999"),
         ({"scope": "everyone"}, "unknown scope 'everyone'"),
         ({"confidence": 95}, "confidence is 95"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -72,7 +74,17 @@ def opened(browser, page) -> Any:
 
 
 def test_it_draws_everything_says_nothing_and_asks_for_nothing(opened, page) -> None:
-    figures = ("curves", "pmf", "cdf", "koren", "mapped", "effort", "efficiency", "frontier")
+    figures = (
+        "flip",
+        "curves",
+        "pmf",
+        "cdf",
+        "koren",
+        "mapped",
+        "effort",
+        "efficiency",
+        "frontier",
+    )
     for figure in figures:
         assert opened.page.locator(f"#figure-{figure} .main-svg").count() > 0
         assert opened.lines(figure) >= 3
@@ -80,39 +92,101 @@ def test_it_draws_everything_says_nothing_and_asks_for_nothing(opened, page) -> 
     assert opened.asked == [page.as_uri()]
 
 
+def choose(opened: Opened, k: int) -> None:
+    opened.page.select_option("#cut-number", str(k))
+
+
 def test_the_cut_off_changes_the_numbers(opened, results) -> None:
     found = curves.curve(results["sharp"].estimates, "recall")
     title = opened.page.locator("#table-metrics tbody[data-metric='0'] th").first
     assert title.inner_text() == "recall@10"
     assert opened.number(0, "value") == pytest.approx(found.value[9], abs=1e-3)
-    opened.page.fill("#cut-number", "50")
-    opened.page.press("#cut-number", "Enter")
+    choose(opened, 50)
     assert title.inner_text() == "recall@50"
     assert opened.number(0, "value") == pytest.approx(found.value[49], abs=1e-3)
     assert opened.number(0, "naive") == pytest.approx(found.naive[49], abs=1e-4)
     opened.page.focus("#cut")
     opened.page.keyboard.press("ArrowRight")
-    assert title.inner_text() == "recall@51"
-    assert opened.page.input_value("#cut-number") == "51"
-    opened.page.fill("#cut-number", "100000")
-    opened.page.press("#cut-number", "Enter")
-    assert opened.page.input_value("#cut-number") == "200"
-    opened.page.fill("#cut-number", "10")
-    opened.page.press("#cut-number", "Enter")
+    assert title.inner_text() == "recall@65"
+    assert opened.page.input_value("#cut-number") == "65"
+    assert int(opened.page.locator("#cut-number option").last.inner_text()) == 200
+    choose(opened, 10)
     assert opened.number(0, "value") == pytest.approx(found.value[9], abs=1e-3)
 
 
-def test_the_metric_of_the_curves_and_of_the_comparison(opened) -> None:
+def test_the_cut_off_moves_verdict_matrix_and_figures_alike(opened, results) -> None:
+    """All of them say what compare says at that K."""
+    for k in (100, 1, 10):
+        choose(opened, k)
+        want = tr.compare({name: one.counts for name, one in results.items()}, f"recall@{k}")
+        answer = opened.page.inner_text("#verdict-answer")
+        assert answer.startswith(want.parts.answer.split(":")[0])
+        assert opened.page.get_attribute("#verdict", "data-level") == want.parts.level
+        order = opened.page.locator("#table-ranking-0 tbody tr th").all_inner_texts()
+        assert order == [one.model for one in want.ranking]
+        assert opened.page.locator("#table-wins-0 tbody th").all_inner_texts() == order
+        share = want[order[1], order[2]].win_probability
+        shown = opened.page.locator("#table-wins-0 tbody tr").nth(1).locator("td").nth(2)
+        number = float(shown.inner_text().strip("<> %"))
+        assert number == pytest.approx(100 * share, abs=1.0)
+        assert f"recall@{k}" in opened.page.inner_text("#table-wins-0 caption")
+        mark = "document.getElementById('figure-curves').layout.shapes[0].x0"
+        assert opened.page.evaluate(mark) == k
+        first = "document.getElementById('figure-flip').data.filter((t) => t.name).length"
+        assert opened.page.evaluate(first) == 3
+
+
+def test_the_metric_moves_verdict_curves_and_comparison(opened) -> None:
     axis = "document.getElementById('figure-curves').layout.yaxis.title.text"
     assert opened.page.evaluate(axis) == "recall@K"
-    opened.page.select_option("#curve", "ndcg")
+    opened.page.select_option("#metric", "ndcg")
     assert opened.page.evaluate(axis) == "ndcg@K"
-    opened.page.select_option("#curve", "recall")
-    assert opened.page.is_visible("#table-wins-0")
-    opened.page.select_option("#matrix", "3")
+    assert "ndcg@10" in opened.page.inner_text("#verdict-answer")
     assert opened.page.is_hidden("#table-wins-0")
+    opened.page.select_option("#metric", "auc")
+    assert "auc" in opened.page.inner_text("#verdict-answer")
     assert opened.page.is_visible("#table-wins-3")
-    opened.page.select_option("#matrix", "0")
+    opened.page.select_option("#metric", "recall")
+    assert opened.page.is_visible("#table-wins-0")
+    assert opened.page.is_hidden("#table-wins-3")
+
+
+def test_tables_are_sorted_by_a_click(opened) -> None:
+    rows = "#table-metrics tbody[data-metric='0'] td"
+
+    def values(column: str) -> list[float]:
+        return [
+            float(text.rstrip("?"))
+            for text in opened.page.locator(f"{rows}.{column}").all_inner_texts()
+        ]
+
+    assert values("value") == sorted(values("value"), reverse=True)
+    head = opened.page.locator("th[data-sort='naive']")
+    head.locator("button").click()
+    assert head.get_attribute("aria-sort") == "descending"
+    assert values("naive") == sorted(values("naive"), reverse=True)
+    head.locator("button").click()
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert values("naive") == sorted(values("naive"))
+    opened.page.click("th[data-sort='model'] button")
+    names = opened.page.locator("#table-metrics tbody[data-metric='0'] tr:not(:first-child) th")
+    assert names.all_inner_texts() == sorted(names.all_inner_texts())
+    opened.page.click("th[data-sort='value'] button")
+    assert values("value") == sorted(values("value"), reverse=True)
+
+
+def test_one_model_can_be_seen_alone(opened) -> None:
+    lost = opened.page.locator("#table-metrics .name", has_text="lost").first
+    lost.click()
+    assert opened.lines("curves") == opened.lines("cdf") == opened.lines("flip") == 1
+    opened.page.locator("[data-all]").first.click()
+    assert opened.lines("curves") == 3
+    opened.page.locator("[data-series='0']").first.dblclick()
+    assert opened.lines("curves") == 1
+    pressed = opened.page.locator("#h-curves ~ .controls [aria-pressed='true']")
+    assert pressed.all_inner_texts() == ["sharp"]
+    opened.page.locator("[data-all]").first.click()
+    assert opened.lines("curves") == 3
 
 
 def test_series_are_toggled_by_keyboard_everywhere(opened) -> None:
@@ -153,8 +227,17 @@ def test_figures_and_tables_can_be_downloaded(opened, results) -> None:
     metrics = list(csv.DictReader(download_text(opened, "metrics").splitlines()))
     assert [row["metric"] for row in metrics[:3]] == ["recall@10"] * 3
     assert {row["model"] for row in metrics} == set(results)
-    wins = list(csv.reader(download_text(opened, "wins-0").splitlines()))
-    assert len(wins) == 4
+    for row in metrics:
+        assert float(row["low"]) <= float(row["value"]) <= float(row["high"])
+    heads, *wins = csv.reader(download_text(opened, "wins-0").splitlines())
+    assert heads[1:] == [row[0] for row in wins]
+    shares = [[float(cell) for cell in row[1:] if cell] for row in wins]
+    assert all(0.0 <= share <= 1.0 for row in shares for share in row)
+    assert float(wins[0][2]) + float(wins[1][1]) == pytest.approx(1.0, abs=1e-5)
+    ranking = list(csv.DictReader(download_text(opened, "ranking-0").splitlines()))
+    assert [row["model"] for row in ranking] == heads[1:]
+    assert float(ranking[1]["difference_to_best"]) < 0.0
+    assert int(ranking[1]["best_rank"]) <= 2 <= int(ranking[1]["worst_rank"])
     koren = list(csv.DictReader(download_text(opened, "koren").splitlines()))
     assert float(koren[-1]["percent_of_items"]) == 100.0
     assert float(koren[-1]["share_of_users"]) == pytest.approx(1.0, abs=1e-3)
@@ -164,34 +247,38 @@ def test_figures_and_tables_can_be_downloaded(opened, results) -> None:
 
 
 def test_the_best_model_comes_first_at_every_cut_off(opened) -> None:
-    for k in ("1", "10", "200"):
-        opened.page.fill("#cut-number", k)
-        opened.page.press("#cut-number", "Enter")
+    for k in (1, 10, 200):
+        choose(opened, k)
         cells = opened.page.locator(
             "#table-metrics tbody[data-metric='0'] td.value"
         ).all_inner_texts()
         values = [float(text.split()[0].rstrip("?")) for text in cells]
         assert values == sorted(values, reverse=True)
-    opened.page.fill("#cut-number", "10")
-    opened.page.press("#cut-number", "Enter")
+    choose(opened, 10)
 
 
 def test_the_table_can_be_pasted(opened) -> None:
     opened.page.evaluate(
         "window.told = []; navigator.clipboard.writeText = async (t) => told.push(t)"
     )
-    for kind, start in (("markdown", "| metric | model |"), ("latex", r"\begin{tabular}")):
+    for kind, start in (("markdown", "| metric | model | naive |"), ("latex", r"\begin{tabular}")):
         opened.page.click(f"[data-paste='{kind}']")
-        opened.page.wait_for_function("document.getElementById('pasted').textContent === 'Copied.'")
+        opened.page.wait_for_function("document.getElementById('pasted').textContent !== ''")
+        assert "copied" in opened.page.inner_text("#pasted")
         text = opened.page.evaluate("told.at(-1)")
         assert text.startswith(start)
         assert "sharp" in text
         assert "recall@10" in text
+    opened.page.click("section[aria-labelledby='h-metrics'] [data-copy='citation']")
+    opened.page.wait_for_timeout(500)
+    assert opened.page.evaluate("told.at(-1)").startswith("@software{truerank,")
 
 
 def test_the_protocol_can_be_copied(opened) -> None:
     opened.page.click("[data-copy='card-latex']")
-    opened.page.wait_for_function("document.getElementById('copied').textContent === 'Copied.'")
+    opened.page.wait_for_function(
+        "document.getElementById('copied').textContent === 'LaTeX copied.'"
+    )
     opened.page.click("summary >> text=LaTeX")
     assert opened.page.inner_text("#card-latex").startswith(r"\begin{tabular}")
 
@@ -208,7 +295,7 @@ def test_dark(browser, page) -> None:
     dark.page.click("#theme")
     dark.page.emulate_media(media="print")
     assert dark.page.evaluate(paper) == "rgb(255, 255, 255)"
-    assert dark.page.is_hidden("#cut-controls")
+    assert dark.page.is_hidden("#drive")
     assert dark.said == []
     dark.context.close()
 
@@ -257,6 +344,14 @@ def test_a_phone(browser, page) -> None:
         box = phone.page.locator(f"#figure-{figure} .main-svg").first.bounding_box()
         assert box["width"] <= 390
     assert phone.said == []
+    bar = phone.page.locator("#table-metrics tbody[data-metric='0'] tr").nth(1).locator(".bar")
+    assert bar.is_visible()
+    assert 200 < bar.bounding_box()["width"] <= 390
+    for name in ("flip", "pmf", "mapped"):  # no figure reaches into its caption
+        figure = phone.page.locator(f"figure:has(#figure-{name})")
+        drawn = figure.locator(".main-svg").first.bounding_box()
+        caption = figure.locator("figcaption").bounding_box()
+        assert drawn["y"] + drawn["height"] <= caption["y"] + 1
     phone.context.close()
 
 
@@ -281,5 +376,111 @@ def test_names_are_text_in_legends_and_downloads(browser, tmp_path) -> None:
     screen.page.emulate_media(media="screen")
     rows = list(csv.DictReader(download_text(screen, "metrics").splitlines()))
     assert {row["model"] for row in rows} == {names[0], f"'{names[1]}"}
+    assert screen.said == []
+    screen.context.close()
+
+
+CONTRAST = """() => {
+  const parse = (text) => (text.match(/[0-9.]+/g) || []).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
+    .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, v, at) => sum + v * [0.2126, 0.7152, 0.0722][at], 0);
+  const over = ([r, g, b, a = 1], under) => [r, g, b].map((v, at) => a * v + (1 - a) * under[at]);
+  const behind = (node) => {
+    const layers = [];
+    for (let at = node; at; at = at.parentElement) {
+      layers.unshift(parse(getComputedStyle(at).backgroundColor));
+    }
+    return layers.reduce((under, layer) => over(layer, under), [255, 255, 255]);
+  };
+  const found = [];
+  for (const node of document.querySelectorAll("body *")) {
+    const own = [...node.childNodes].some((one) => one.nodeType === 3 && one.data.trim());
+    const style = getComputedStyle(node);
+    if (!own || !node.checkVisibility() || node.closest("svg, script, option, .skip")) continue;
+    const ground = behind(node), ink = over(parse(style.color), ground);
+    const [low, high] = [light(ground), light(ink)].sort((a, b) => a - b);
+    const ratio = (high + 0.05) / (low + 0.05);
+    if (ratio < 4.5) found.push([node.tagName, node.className, ratio, node.textContent]);
+  }
+  return found;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_stands_out(browser, page, scheme) -> None:
+    """A contrast of at least 4.5, as WCAG 2 AA asks of text."""
+    screen = Opened(browser, page, color_scheme=scheme)
+    for level in ("settled", "open", "unknown"):
+        screen.page.evaluate(f"document.getElementById('verdict').dataset.level = '{level}'")
+        assert screen.page.evaluate(CONTRAST) == []
+    screen.context.close()
+
+
+@pytest.fixture(scope="module")
+def twelve(tmp_path_factory) -> Path:
+    rng = np.random.default_rng(0)
+    models = {
+        f"model {number} of a long name": tr.RankCounts.from_ranks(
+            1 + rng.binomial(49, rng.beta(0.4, 2.0 + number / 4, size=300)),
+            num_negatives=49,
+            n_items=900,
+            replacement=True,
+        )
+        for number in range(12)
+    }
+    path = tmp_path_factory.mktemp("twelve") / "twelve.html"
+    tr.report.write(models, path, metrics=["recall@10", "ndcg@10"])
+    return path
+
+
+def test_twelve_models_on_a_screen_and_on_paper(browser, twelve) -> None:
+    """Every column of every table is there, on paper too; the matrix has numbers as heads."""
+    screen = Opened(browser, twelve, viewport={"width": 1100, "height": 900})
+    heads = screen.page.locator("#table-wins-0 thead th").all_inner_texts()
+    assert heads == [str(number) for number in range(1, 13)]
+    first = screen.page.locator("#table-wins-0 tbody th").first
+    assert first.inner_text().startswith("1  model")
+    assert first.evaluate("node => getComputedStyle(node).position") == "sticky"
+    assert screen.page.locator("#table-ranking-0 tbody tr").count() == 12
+    assert screen.page.evaluate("document.getElementById('figure-curves').clientHeight") > 420
+    labels = screen.page.locator("#figure-flip .annotation-text").all()
+    boxes = sorted(
+        (one.bounding_box() for one in labels), key=lambda box: (box["x"] > 550, box["y"])
+    )
+    for above, below in itertools.pairwise(boxes[:12]):
+        assert below["y"] - above["y"] > 10  # labels do not cover each other
+    screen.page.emulate_media(media="print")
+    screen.page.set_viewport_size({"width": 718, "height": 1000})
+    screen.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    screen.page.wait_for_selector("#figure-curves .legend", state="attached")
+    for table in ("metrics", "ranking-0", "wins-0", "ranking-1", "wins-1", "protocol"):
+        one = screen.page.locator(f"#table-{table}")
+        assert one.is_visible()
+        box = one.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 718 + 1, table
+        cells = one.locator("th, td").evaluate_all(
+            "cells => cells.map((cell) => cell.scrollWidth - cell.clientWidth)"
+        )
+        assert max(cells) <= 2, table
+    assert screen.page.pdf(format="A4")[:4] == b"%PDF"
+    assert screen.said == []
+    screen.context.close()
+
+
+def test_an_exact_report(browser, tmp_path) -> None:
+    counts = {
+        name: tr.RankCounts.from_exact_ranks(ranks, n_items=300)
+        for name, ranks in {"a": np.arange(1, 201), "b": np.arange(50, 250)}.items()
+    }
+    tr.report.write(counts, tmp_path / "exact.html")
+    screen = Opened(browser, tmp_path / "exact.html")
+    choose(screen, 100)
+    assert "(exact)" in screen.page.inner_text("#verdict-answer")
+    text = screen.page.inner_text("main")
+    assert not re.search("[Nn]aive|interval|Holm|Best with", text)
+    assert screen.page.locator("#table-metrics .track i").count() == 0
+    assert screen.page.locator("#table-ranking-0 tbody tr").count() == 2
     assert screen.said == []
     screen.context.close()

@@ -25,6 +25,7 @@ OPTIONS = {
     "population_size": None,
     "unpaired": False,
     "audit": None,
+    "exact": None,
     "seed": None,
     "progress": None,
     "table_options": {},
@@ -95,11 +96,13 @@ def test_numbers_are_those_of_the_library(results, data) -> None:
 def test_the_verdict_comes_first_and_is_that_of_compare(results, content, text) -> None:
     want = tr.compare({name: one.counts for name, one in results.items()}, "recall@10")
     leader = want.ranking[0].model
-    assert _words.verdict(content).startswith(want.verdict.split(":")[0])
+    assert _words.verdict(content).answer.startswith(want.parts.answer.split(":")[0])
     assert content.leader.name == leader
-    assert content.comparisons[0].ranking[0].value == pytest.approx(want.ranking[0].value, rel=1e-3)
+    assert content.comparisons["recall@10"].ranking[0].value == pytest.approx(
+        want.ranking[0].value, rel=1e-3
+    )
     # The table and the comparison speak of the same fit.
-    assert content.comparisons[0].ranking[0].low == pytest.approx(
+    assert content.comparisons["recall@10"].ranking[0].low == pytest.approx(
         content.leader.points["recall@10"].low
     )
     assert text.index('class="verdict"') < text.index('id="table-metrics"')
@@ -115,9 +118,10 @@ def test_unresolved_metrics_are_named() -> None:
     assert found.models[0].points.verdict("recall@5") in said
     assert said[0].startswith("recall@5 is not resolved: 19 negatives out of 20,000 items are too")
     verdict = _words.verdict(found)
-    assert verdict.startswith("recall@5 of m on the whole catalogue is ")
+    assert verdict.answer.startswith("recall@5 of m on the whole catalogue is ")
     naive = found.models[0].points["recall@5"].naive
-    assert verdict.endswith(f"The sampled ranks as they are would say {naive:.4f}.")
+    assert verdict.usual == f"The sampled ranks as they are would say {naive:.4f}."
+    assert (verdict.level, verdict.action) == ("unknown", verdicts.CAUTION)
     assert "scored pairs per user" in _words.next_step(found)
     page = tr.report.render({"m": counts}, metrics=["recall@5", "auc"])
     assert html.escape(said[0], quote=False) in page
@@ -127,7 +131,7 @@ def test_unresolved_metrics_are_named() -> None:
 def test_the_table_has_the_columns_of_the_library(data, text, results) -> None:
     assert [column["name"] for column in data["columns"]] == [one.name for one in columns.COLUMNS]
     for name, heading in (("naive", "Naive"), ("value", "Corrected"), ("low", "95 % interval")):
-        assert f'<th scope="col" class="number">{heading}</th>' in text
+        assert f">{heading}</" in text.split("</thead>")[0]
         shown = next(one for one in columns.SHOWN if one.name == name)
         assert f'<td class="number {name}">' in text
         assert shown.heading
@@ -144,6 +148,12 @@ def test_words() -> None:
         for name, ranks in {"a": np.arange(1, 201), "b": np.arange(50, 250)}.items()
     }
     page = tr.report.render(counts, metrics="recall@10").split("<script")[0]
+    assert "Possible ranks" not in page  # they are exact
+    sampled = {
+        name: tr.RankCounts.from_ranks([1, 4, 2, 9] * 9, n_items=900, num_negatives=19)
+        for name in counts
+    }
+    page += tr.report.render(sampled, metrics="recall@10").split("<script")[0]
     assert "Possible ranks of each model (95 %, Holm-corrected)." in page
     assert "Cumulative: share of users whose target ranks at or above R." in page
     assert not re.search(r"negatives a user|to 5 %|called for|leave open|added up", page)
@@ -161,12 +171,65 @@ def test_exact_ranks_need_no_next_step() -> None:
     assert "exact ranks" in dict(_card.rows(found))["Sample, the target included (n)"]
     page = tr.report.render(counts)
     assert 'id="figure-curves"' in page
-    for missing in ("frontier", "mapped", "effort"):
+    for missing in ("frontier", "mapped", "effort", "flip"):
         assert f'id="figure-{missing}"' not in page
 
 
-def test_no_chance_is_certain() -> None:
-    assert [_words.chance(p) for p in (1.0, 0.975, 0.0)] == ["> 99.9 %", "97.5 %", "< 0.1 %"]
+def test_exact_is_said_to_be_exact() -> None:
+    """Neither a naive twin nor an interval of no width, a probability or a p-value."""
+    counts = {
+        name: tr.RankCounts.from_exact_ranks(ranks, n_items=300)
+        for name, ranks in {"a": np.arange(1, 201), "b": np.arange(50, 250)}.items()
+    }
+    found = gather(counts, **OPTIONS)
+    assert found.certain
+    verdict = _words.verdict(found)
+    assert verdict.level == "settled"
+    assert verdict.usual == ""
+    assert "(exact)" in verdict.answer
+    page = tr.report.render(counts).split("</style>")[1].split("<script")[0]
+    assert not re.search(r"[Nn]aive|interval|Corrected|Holm|[Pp]robability|p-value", page)
+    alone = tr.report.render({"a": counts["a"]}).split("</style>")[1].split("<script")[0]
+    assert "exactly: every item was ranked" in alone
+    assert not re.search(r"[Nn]aive|interval|Corrected", alone)
+    # For the population there is something to be unsure of.
+    assert "95 % interval" in tr.report.render(counts, scope="population").split("<script")[0]
+
+
+def test_everything_is_known_at_every_cut_off(content, data) -> None:
+    assert {1, 5, 10, 20, 50, 100, 200} <= set(content.cuts)
+    keys = {f"{name}@{k}" for name in ("recall", "ndcg") for k in content.cuts} | {"ap", "auc"}
+    assert set(data["verdicts"]) == set(data["comparisons"]) == keys
+    for key, told in data["verdicts"].items():
+        assert told["answer"] == content.comparisons[key].parts.answer
+    one = data["comparisons"]["recall@50"]
+    ranking = content.comparisons["recall@50"].ranking
+    assert [data["models"][at]["name"] for at in one["order"]] == [s.model for s in ranking]
+    gap = content.comparisons["recall@50"][ranking[1].model, ranking[0].model]
+    assert one["behind"][1] == pytest.approx([gap.value, gap.low, gap.high], rel=1e-4)
+    assert one["wins"][1][0] == pytest.approx(gap.win_probability, rel=1e-4, abs=1e-9)
+
+
+def test_this_run_lies_on_the_curve_of_its_design(content) -> None:
+    pairs, error = content.here
+    curve = content.cost_curves["adaptive"]
+    at = int(np.abs(curve.pairs_per_user - pairs).argmin())
+    assert curve.pairs_per_user[at] == pytest.approx(pairs)
+    assert curve.error[at] == pytest.approx(error)
+    assert (np.diff(curve.error) <= 0.0).all()
+    assert (curve.low < curve.error).all()
+    assert (curve.error < curve.high).all()
+
+
+def test_exact_values_that_are_known_stand_beside(results) -> None:
+    ranks = np.arange(1, 501)
+    exact = tr.RankCounts.from_exact_ranks(ranks, n_items=700)
+    page = tr.report.render({"m": results["sharp"]}, exact={"m": exact})
+    assert '<td class="number known">0.0200</td>' in page  # recall@10: 10 of 500
+    with pytest.raises(tr.InputError, match="give RankCounts of exact ranks"):
+        tr.report.render({"m": results["sharp"]}, exact={"m": results["sharp"]})
+    with pytest.raises(tr.InputError, match="model in exact"):
+        tr.report.render({"m": results["sharp"]}, exact={"n": exact})
 
 
 def test_names_are_escaped(text) -> None:
@@ -223,7 +286,7 @@ def test_tables_of_users_are_paired() -> None:
     options = {"n_items": 900, "sample_size": 50, "replacement": True}
     found = gather(table, **{**OPTIONS, "metrics": ["recall@30"], "table_options": options})
     assert [model.name for model in found.models] == ["a", "b"]
-    assert found.comparisons[0].paired
+    assert found.comparisons["recall@30"].paired
     one = table[table.model == "a"]
     alone = gather(one, **{**OPTIONS, "metrics": ["recall@30"], "table_options": options})
     assert not alone.comparisons
@@ -240,11 +303,11 @@ def test_every_table_has_a_caption_and_every_figure_a_description(text) -> None:
     parsed = Page(text.split('<script type="application/json"')[0])
     assert len(parsed.of("caption")) == len(parsed.of("table"))
     plots = [a for a in parsed.of("div") if a.get("class", "").startswith("plot")]
-    assert len(plots) == 8
+    assert len(plots) == 9
     assert all(a["role"] == "img" and len(a["aria-label"]) > 20 for a in plots)
     headings = [tag for tag, _ in parsed.tags if re.fullmatch(r"h\d", tag)]
     assert headings[0] == "h1"
-    assert set(headings[1:]) == {"h2"}
+    assert set(headings[1:]) == {"h2", "h3"}
     controls = {a["id"] for t in ("select", "input") for a in parsed.of(t)}
     labelled = {a["for"] for a in parsed.of("label")}
     assert controls - labelled == {"cut-number"}  # it has an aria-label

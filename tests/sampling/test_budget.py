@@ -19,7 +19,7 @@ BUDGETS = [2, 4.7, 16, 32, 41, 81.5, 151, 300]
 
 
 def pairs(counts):
-    """Scored pairs a user, in the mean."""
+    """Scored pairs a user, on average."""
     return counts.weight @ counts.sample_size / counts.total_weight
 
 
@@ -233,7 +233,7 @@ def test_a_budget_pays_for_every_target():
     """Three targets a user: two pairs each are the least."""
     scorer, _ = same_for_all(300, 4, n_users=10)
     test = np.repeat(np.arange(10), 3), np.tile([3, 5, 7], 10)
-    with pytest.raises(InputError, match=r"budget is 5.5 .* 3 targets in the mean.* at least 6"):
+    with pytest.raises(InputError, match=r"budget is 5.5 .* 3 targets on average.* at least 6"):
         tr.count(scorer, test, Adaptive(budget=5.5))
     counts = tr.count(scorer, test, Adaptive(budget=6))
     assert set(counts.sample_size.tolist()) == {2}

@@ -15,11 +15,12 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from truerank.cli import _names
 from truerank.errors import MissingExtraError
 
 GROUP = "truerank.commands"
 
-# Commands that everybody is told of, whether their distribution is installed or not: how to get it.
+# Commands that the help lists whether their distribution is installed or not: how to get it.
 OPTIONAL = {
     "reproduce": "truerank-papers, which is not installed. In a clone of truerank: "
     "pip install ./papers, or make reproduce",
@@ -51,6 +52,10 @@ class Commands(TyperGroup):
             if entry.name in OPTIONAL or entry.name not in self.commands:
                 found.setdefault(entry.name, entry)
         return found
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All parameters, ``--help`` among them."""
+        return _names.plain(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Names for the help and for completion."""

@@ -29,8 +29,33 @@ def metrics() -> list[str]:
 _LISTS = {"{estimators}": estimators, "{metrics}": metrics}
 
 
+def plain(parameters: list[Any]) -> list[Any]:
+    """Parameters whose help has no type where that says nothing: flags, and files by their name.
+
+    Parameters
+    ----------
+    parameters : list
+        Of a command; changed in place.
+
+    Returns
+    -------
+    list
+        The same.
+    """
+    for one in parameters:
+        if getattr(one, "is_flag", False):
+            one.metavar = ""
+        elif one.param_type_name == "argument":
+            one.display_type_rich = lambda ctx: None
+    return parameters
+
+
 class Command(TyperCommand):
     """A command whose help fills in names."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All parameters, ``--help`` among them."""
+        return plain(super().get_params(ctx))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         for parameter in self.params:

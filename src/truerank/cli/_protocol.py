@@ -45,7 +45,7 @@ class Protocol:
         reads=lambda text: _files_of(text),
     )
     budget: float | None = option(
-        None, "Designs auto and adaptive: scored pairs per user at most, in the mean.", "PAIRS"
+        None, "Designs auto and adaptive: scored pairs per user at most, on average.", "PAIRS"
     )
     seconds: float | None = option(None, "Design auto: about how long scoring may take.", "SECONDS")
     error: float | None = option(

@@ -147,7 +147,7 @@ def _several(counts: RankCounts) -> list[str]:
     if not (counts.n_targets > 1).any():
         return []
     each = _range(counts.n_targets)
-    mean = f"{counts.targets_per_user:.3g} in the mean"
+    mean = f"{counts.targets_per_user:.3g} on average"
     return [f"{_output.between(each['min'], each['max'])} targets per user ({mean})"]
 
 
@@ -165,13 +165,11 @@ def _draw(console: Console, runs: Sequence[Run], metrics: Sequence[Metric], clip
         _say(console, verdicts.LEGEND)
     if any(found is None for found in shown):
         _say(console, f"{_output.MISSING} not defined for this metric")
+    for sentence in verdicts.remarks({run.model: run.main for run in runs}):
+        _say(console, sentence)
     for run in runs:
-        advice = [plan.advice() for plan in (run.plans or {}).values()]
-        test = run.main.fit_test
-        misfit = None if test is None or test.fits else test.verdict
-        for sentence in (misfit, run.main.verdict(), *advice):
-            if sentence:
-                _say(console, f"{run.model}: {sentence}" if run.model else sentence)
+        for plan in (run.plans or {}).values():
+            _say(console, f"{run.model}: {plan.advice()}" if run.model else plan.advice())
 
 
 _CLIP = " (--clip pulls values back)"

@@ -179,30 +179,34 @@ def _table(*columns: tuple[str, str]) -> Any:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title, justify in columns:
-        table.add_column(title, justify=justify, no_wrap=title != "difference")  # type: ignore[arg-type]
+        wraps = title in ("model", "difference")
+        table.add_column(title, justify=justify, no_wrap=not wraps, overflow="fold")  # type: ignore[arg-type]
     return table
 
 
 def _ranking(found: Comparison) -> Any:
+    """Place, model, value and interval, what the sample says, and the chance to be the best."""
     from truerank.inference import verdicts
 
+    interval = f" [{100 * found.confidence:g} % interval]"
+    certain = found.certain
     table = _table(
         ("place", "right"),
         ("model", "left"),
-        (found.metric, "right"),
-        (f"{100 * found.confidence:g} % interval", "right"),
-        ("naive", "right"),
-        ("best with", "right"),
+        (f"{found.metric}{'' if certain else interval}", "right" if certain else "left"),
+        *([] if found.exact else [("naive", "right")]),
+        *([] if certain else [("best with", "right")]),
     )
     digits = _output.decimals([one.value for one in found.ranking])
     for one in found.ranking:
+        mark = "" if one.resolvable else verdicts.MARK
+        ends = f" [{one.low:.{digits}f}, {one.high:.{digits}f}]{mark}"
         table.add_row(
             one.places,
             one.model,
-            f"{one.value:.{digits}f}{'' if one.resolvable else verdicts.MARK}",
-            f"{one.low:.{digits}f} to {one.high:.{digits}f}",
-            f"{one.naive:.{digits}f}",
-            f"{100 * one.best_probability:.1f} %",
+            f"{one.value:.{digits}f}{'' if certain else ends}",
+            *([] if found.exact else [f"{one.naive:.{digits}f}"]),
+            *([] if certain else [_percent(one.best_probability)]),
         )
     return table
 
@@ -210,25 +214,30 @@ def _ranking(found: Comparison) -> Any:
 def _differences(found: Comparison) -> Any:
     from truerank.inference.comparing.comparison import p_text
 
+    interval = f" [{100 * found.confidence:g} % interval]"
+    certain = found.certain
     table = _table(
         ("difference", "left"),
-        (found.metric, "right"),
-        (f"{100 * found.confidence:g} % interval", "right"),
-        ("better", "right"),
-        ("p", "right"),
-        ("p, Holm", "right"),
+        (f"{found.metric}{'' if certain else interval}", "right" if certain else "left"),
+        *([] if certain else [("better", "right"), ("p", "right"), ("p, Holm", "right")]),
     )
     digits = _output.decimals([one.value for one in found.ranking])
     for one in found.differences:
+        ends = f" [{one.low:+.{digits}f}, {one.high:+.{digits}f}]"
+        sure = [_percent(one.win_probability), p_text(one.p_value), p_text(one.p_holm)]
         table.add_row(
             f"{one.model} - {one.other}",
-            f"{one.value:+.{digits}f}",
-            f"{one.low:+.{digits}f} to {one.high:+.{digits}f}",
-            f"{100 * one.win_probability:.1f} %",
-            p_text(one.p_value),
-            p_text(one.p_holm),
+            f"{one.value:+.{digits}f}{'' if certain else ends}",
+            *([] if certain else sure),
         )
     return table
+
+
+def _percent(chance: float) -> str:
+    """No simulation makes a chance 0 or 100 %."""
+    if chance > 0.9995:
+        return ">99.9 %"
+    return "<0.1 %" if chance < 0.0005 else f"{100 * chance:.1f} %"
 
 
 def _tests(found: Comparison) -> Any:

@@ -52,7 +52,13 @@ def demo(
     if report is not None:
         from truerank.report import write
 
-        write(outcome.ranks, report, title="truerank demo", **outcome.design)
+        write(
+            outcome.sampled,
+            report,
+            title="truerank demo",
+            metrics=METRICS,
+            exact=outcome.exact,
+        )
     output.write(
         content=lambda: _facts(outcome),
         rows=lambda: _rows(outcome),
@@ -69,12 +75,8 @@ class Outcome:
     n_items: int
     estimator: str
     values: Mapping[str, Mapping[str, Mapping[str, float]]]
-    ranks: Mapping[str, Any] = field(default_factory=dict)  # sampled, a table a model
-
-    @property
-    def design(self) -> dict[str, Any]:
-        """How the ranks were sampled."""
-        return {"n_items": self.n_items, "sample_size": SAMPLE_SIZE, "replacement": False}
+    sampled: Mapping[str, Any] = field(default_factory=dict)  # estimates by model
+    exact: Mapping[str, Any] = field(default_factory=dict)  # counts of exact ranks by model
 
     def ranking(self, metric: str, way: str) -> list[str]:
         """The models, best first."""
@@ -84,9 +86,6 @@ class Outcome:
 
 def _evaluate(seed: int) -> Outcome:
     """Rank the targets exactly and among sampled negatives; estimate from the sampled ranks."""
-    import numpy as np
-    import pyarrow as pa
-
     from truerank.data import synthetic
     from truerank.inference.estimates import estimate
     from truerank.outcomes.counts import RankCounts
@@ -94,7 +93,7 @@ def _evaluate(seed: int) -> Outcome:
     data = synthetic.catalogue(seed=seed)
     drawn = synthetic.negatives(data, num_negatives=SAMPLE_SIZE - 1, seed=seed)
     values: dict[str, dict[str, dict[str, float]]] = {metric: {} for metric in METRICS}
-    ranks = {}
+    samples, exactly = {}, {}
     models = synthetic.models(data, seed=seed)
     with reporting(None, len(models), "ranking") as advance:
         for model in models:
@@ -102,7 +101,6 @@ def _evaluate(seed: int) -> Outcome:
                 synthetic.exact_ranks(model, data.targets), n_items=data.n_items
             )
             rank = synthetic.sampled_ranks(model, data.targets, drawn)
-            ranks[model.name] = pa.table({"user_id": np.arange(rank.size), "rank": rank})
             sampled = RankCounts.from_ranks(
                 rank,
                 n_items=data.n_items,
@@ -111,11 +109,12 @@ def _evaluate(seed: int) -> Outcome:
             )
             truth = estimate(exact, METRICS, estimator="naive")  # on exact ranks it is the truth
             found = estimate(sampled, METRICS)
+            samples[model.name], exactly[model.name] = found, exact
             for metric in METRICS:
                 numbers = (truth[metric].value, found[metric].naive, found[metric].value)
                 values[metric][model.name] = dict(zip(WAYS, numbers, strict=True))
             advance(1)
-    return Outcome(seed, data.n_users, data.n_items, found.estimator.name, values, ranks)
+    return Outcome(seed, data.n_users, data.n_items, found.estimator.name, values, samples, exactly)
 
 
 def _facts(outcome: Outcome) -> dict[str, Any]:
@@ -152,10 +151,14 @@ def _draw(console: Console, outcome: Outcome, report: Path | None) -> None:
     console.print(_table(outcome))
     for sentence in _story(outcome, METRICS[0]):
         _paragraph(console, sentence)
-    told = "To look at it: truerank demo --report demo.html"
-    if importlib.util.find_spec("jinja2") is None:
-        told = f"{told} (needs jinja2: pip install jinja2)"
-    _paragraph(console, told if report is None else f"Here is the report: {report}")
+    if report is not None:
+        told = f"Here is the report: {report}"
+    elif importlib.util.find_spec("jinja2") is not None:
+        told = "To look at it: truerank demo --report demo.html"
+    else:  # a report needs jinja2, which not everyone has
+        told = f"How large a sample should be: truerank plan --n-items {outcome.n_items}"
+        told += f" --n-users {outcome.n_users} -m {METRICS[0]} --error 0.05"
+    _paragraph(console, told)
 
 
 def _paragraph(console: Console, text: str) -> None:

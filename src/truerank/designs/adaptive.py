@@ -24,7 +24,7 @@ class Adaptive(Design):
     Parameters
     ----------
     budget : float or None, default 200
-        Scored pairs per user in the mean over users, at most; the target's own score counts. All
+        Scored pairs per user averaged over users, at most; the target's own score counts. All
         users who go on take a level together while the budget covers it; the level that it does not
         cover is shrunk to what is left and is the last. If all have ended before the budget is
         spent, more hits are asked for. None for as many pairs as the ladder takes. Calls of a
@@ -119,7 +119,7 @@ class LJ24(Adaptive):
     Parameters
     ----------
     budget : float, optional
-        Scored pairs per user in the mean over users, at most.
+        Scored pairs per user averaged over users, at most.
     start : int, default 100
         The first sample size, which counts the target.
     growth : float, default 2

@@ -25,7 +25,7 @@ class Auto(Design):
         Relative root mean squared error that the first metric may have: 0.05 for 5 %. A budget or
         a time limit goes before it.
     budget : float, optional
-        Scored pairs per user in the mean over users, at most, with all that choosing takes and with
+        Scored pairs per user averaged over users, at most, with all that choosing takes and with
         calls of a `Callable` scorer that fail: what is carried out is then a smaller design.
     seconds : float, optional
         Seconds that scoring may take, about.

@@ -78,14 +78,14 @@ class Design(ABC):
         Parameters
         ----------
         n_items : float
-            Candidates per target, in the mean, the target included.
+            Candidates per target, on average, the target included.
         targets : float, default 1
-            Targets per user, in the mean.
+            Targets per user, on average.
 
         Returns
         -------
         float or None
-            Pairs in the mean over users, the targets' own scores included; None where it depends
+            Pairs averaged over users, the targets' own scores included; None where it depends
             on the model.
 
         Examples
@@ -146,7 +146,7 @@ def check_budget(budget: Any, name: str = "budget") -> float:
     Parameters
     ----------
     budget : float
-        Pairs per user in the mean over users.
+        Pairs per user averaged over users.
     name : str
         What the error calls it.
 

@@ -45,7 +45,7 @@ class Frozen(Design):
     probability : Probability, dict, table or path, optional
         The probability that each item was drawn by, where that was not uniform: see
         :class:`Probability`. Negatives drawn *with replacement* are then thinned to uniform ones,
-        exactly; the result says how many are left in the mean.
+        exactly; the result says how many are left on average.
     drop_targets : bool, default False
         Drop negatives that are targets of their own user, instead of raising.
 

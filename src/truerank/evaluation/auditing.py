@@ -20,7 +20,8 @@ from truerank.designs import FrozenNegatives
 from truerank.errors import ConvergenceWarning, InputError
 from truerank.evaluation import drawn
 from truerank.evaluation.negatives import Negatives
-from truerank.inference.fit_test import CHECK, IMPOSSIBLE, OTHER, UNFOLLOWED, fit_test
+from truerank.inference.fit_test import CHECK, IMPOSSIBLE, OTHER, UNFOLLOWED, FitTest, fit_test
+from truerank.inference.intervals.fitting import fit_to
 from truerank.inference.result import Result, plain
 from truerank.outcomes._columns import dropped
 from truerank.outcomes.counts import RankCounts
@@ -171,7 +172,7 @@ def audit(
     if test_pairs is not None:
         found += _about_test(test_pairs, train_pairs, next(iter(read.values()), None))
     for name, one in _by_name(counts).items():
-        found += _about_ranks(one, f"{name}: " if name else "")
+        found += about_ranks(one, f"{name}: " if name else "")
     if scores is not None:
         found += _about_scores(scores)
     if not found:
@@ -397,7 +398,7 @@ def _about_test(
         yield _count(
             int(fresh.sum()), "warning", "unknown-items",
             f"{int(fresh.sum())} targets never occur in training.",
-            "Most models rank them by chance or last; know that they are in the mean.",
+            "Most models rank them by chance or last; they count in the averages all the same.",
             "Every target occurs in training.",
         )  # fmt: skip
         both = _among(user, item, *train)
@@ -437,7 +438,7 @@ def _about_targets(user: npt.NDArray[Any], item: npt.NDArray[Any]) -> Iterator[F
 def several(least: int, most: int, mean: float) -> str:
     """The sentence on users with several targets."""
     return (
-        f"Users have {least:,} to {most:,} targets ({mean:.3g} in the mean): all of a user's stand "
+        f"Users have {least:,} to {most:,} targets ({mean:.3g} on average): all of a user's stand "
         "in one list, and metrics are means over users."
     )
 
@@ -452,8 +453,25 @@ def _by_name(counts: RankCounts | Mapping[str, RankCounts] | None) -> dict[str, 
     return {str(name): one for name, one in counts.items()}
 
 
-def _about_ranks(counts: RankCounts, whose: str) -> Iterator[Finding]:
-    """Can the sampled ranks come from uniform draws at all? A law must fit them."""
+def about_ranks(
+    counts: RankCounts, whose: str = "", known: FitTest | None = None
+) -> Iterator[Finding]:
+    """Can the sampled ranks come from uniform draws at all? A law must fit them.
+
+    Parameters
+    ----------
+    counts : RankCounts
+        The sampled ranks.
+    whose : str
+        What findings begin with.
+    known : FitTest, optional
+        The test of a fit of smooth, if there was one already.
+
+    Yields
+    ------
+    Finding
+        About ranks that are missing, users with several targets, and the test.
+    """
     if counts.n_dropped:
         yield Finding(
             "warning",
@@ -467,11 +485,7 @@ def _about_ranks(counts: RankCounts, whose: str) -> Iterator[Finding]:
         said = several(least, most, counts.targets_per_user)
         yield Finding("ok", "several-targets", f"{whose}{said}")
         counts = counts.single()
-    smooth = estimators.Smooth()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        fit = smooth.fit(counts.pooled(), metrics=[], support="auto", plug_in="plain")
-    found = fit_test(counts, smooth, fit)
+    found = known or _tested(counts)
     chance = f" (chi-square p = {found.p_value:.0e})."
     if found.fits:
         yield Finding("ok", "ranks", f"{whose}{found.verdict}")
@@ -479,6 +493,14 @@ def _about_ranks(counts: RankCounts, whose: str) -> Iterator[Finding]:
         yield Finding("error", "ranks", whose + IMPOSSIBLE[:-1] + chance, CHECK)
     else:
         yield Finding("warning", "ranks", whose + UNFOLLOWED[:-1] + chance, OTHER)
+
+
+def _tested(counts: RankCounts) -> FitTest:
+    smooth = estimators.Smooth()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fit = fit_to(counts, smooth, [], "auto", "plain")
+    return fit_test(counts, smooth, fit)
 
 
 def _about_scores(scores: Any) -> Iterator[Finding]:

@@ -71,7 +71,7 @@ class Evaluation(Result, Mapping[str, Estimate]):
 
     @property
     def pairs_per_user(self) -> float:
-        """Pairs asked of the scorer, in the mean over users; what a budget bounds.
+        """Pairs asked of the scorer, averaged over users; what a budget bounds.
 
         Returns
         -------

@@ -71,8 +71,8 @@ class Monitor(Result):
 
     ``update(scorer)`` once per epoch gives the metrics of the whole catalogue with intervals, and
     the difference to the best epoch so far with an interval of its own. Both epochs meet the same
-    negatives, so that most of what chance does is in both and cancels. What does not is told: an
-    epoch counts against the patience only if it is *really* worse, all of its interval.
+    negatives, so that most of what chance does is in both and cancels. The interval has the rest:
+    an epoch counts against the patience only if it is *really* worse, all of its interval.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Column:
-    """One thing that is told of an estimate.
+    """One column of a table of estimates.
 
     Attributes
     ----------

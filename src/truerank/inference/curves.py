@@ -19,7 +19,8 @@ from truerank.metrics import Metric, MetricLike
 from truerank.outcomes.counts import RankCounts
 
 LARGEST = 200  # K of curves unless stated
-_STEP = 1.3  # between the K at which intervals are found, and between cells of ranks
+# Where cells of ranks end, in each power of ten: round numbers, about 30 % apart.
+_ROUND = (10, 12, 15, 20, 25, 30, 40, 50, 65, 80)
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Curve:
         Root mean squared errors.
     resolvable : array of bool or None
         Whether the sample settles the metric at each K.
+    found_at : array of int or None
+        The K at which intervals were found; between them they are read off.
     """
 
     metric: str
@@ -52,6 +55,7 @@ class Curve:
     high: FloatArray | None = None
     total_error: FloatArray | None = None
     resolvable: npt.NDArray[np.bool_] | None = None
+    found_at: IntArray | None = None
 
     def resolved_from(self, error: float = 0.05) -> int | None:
         """The smallest K from which on the metric is known within an error.
@@ -185,8 +189,8 @@ def curves(
     """Metrics at every K, by the estimator, counts and options of estimates.
 
     All come from one fit and all intervals from one set of redrawn evaluations. Intervals are found
-    at those K of ``also`` and at K that grow by 30 %; their distance from the value is read between
-    these in log K.
+    at those K of ``also`` and at round K, about 30 % apart; their distance from the value is read
+    between these in log K.
 
     Parameters
     ----------
@@ -387,17 +391,38 @@ def mapped_curve(counts: RankCounts, name: str = "beta(0.5)") -> MappedCurve | N
     >>> mapped_curve(counts, "linear").recall.tolist()[:4]
     [0.25, 0.5, 0.5, 0.75]
     """
+    return next(iter(mapped_curves(counts, [name])), None)
+
+
+def mapped_curves(counts: RankCounts, names: Iterable[str]) -> list[MappedCurve]:
+    """The sampled recall curve with each k taken to f(k), for several mappings.
+
+    Parameters
+    ----------
+    counts : RankCounts
+        As in `mapped_curve`.
+    names : iterable of str
+        The mappings.
+
+    Returns
+    -------
+    list of MappedCurve
+        One per mapping; empty where `mapped_curve` gives None.
+    """
     first = counts.first_samples()
     if first is None or first.is_exact.any() or np.unique(first.sample_size).size > 1:
-        return None
+        return []
     size = int(first.sample_size[0])
     k = np.arange(1, size + 1)
     pool = round(float(first.weight @ first.n_items) / first.total_weight)
-    f = mapping.get(name, first)(k, n_items=pool, sample_size=size)
     wanted = [Metric("recall", cut) for cut in k.tolist()]
     found = estimate(first, wanted, estimator="naive", confidence=None)
     recall = np.array([found[f"recall@{cut}"].value for cut in k])
-    return MappedCurve(name, size, k, np.asarray(f, dtype=np.float64), recall)
+    global_k = {name: mapping.get(name, first)(k, n_items=pool, sample_size=size) for name in names}
+    return [
+        MappedCurve(name, size, k, np.asarray(f, dtype=np.float64), recall)
+        for name, f in global_k.items()
+    ]
 
 
 def _shown(ends: IntArray, largest: int, more: Sequence[Metric]) -> IntArray:
@@ -409,10 +434,9 @@ def _shown(ends: IntArray, largest: int, more: Sequence[Metric]) -> IntArray:
 
 def _cells(n_items: int) -> IntArray:
     """The last rank of each cell of ranks, the first cells being of one rank each."""
-    ends = [1]
-    while ends[-1] < n_items:
-        ends.append(min(max(ends[-1] + 1, round(_STEP * ends[-1])), n_items))
-    return np.array(ends, dtype=np.int64)
+    powers = 10 ** np.arange(np.ceil(np.log10(n_items)) + 1).astype(np.int64)
+    ends = np.concatenate([[1, 2, 3, 4, 5, 7], np.outer(powers, _ROUND).ravel()])
+    return np.append(ends[ends < n_items], n_items)
 
 
 def _curve(name: str, cuts: IntArray, shown: IntArray, points: Estimates) -> Curve:
@@ -433,7 +457,7 @@ def _curve(name: str, cuts: IntArray, shown: IntArray, points: Estimates) -> Cur
     nearest = np.abs(np.log(cuts)[:, None] - np.log(shown)).argmin(axis=1)
     resolvable = np.array([bool(one.resolvable) for one in found])[nearest]
     inside = np.where(value >= 0.0, 0.0, -np.inf)  # linear estimators may stray
-    return Curve(name, cuts, value, naive, np.maximum(low, inside), high, error, resolvable)
+    return Curve(name, cuts, value, naive, np.maximum(low, inside), high, error, resolvable, shown)
 
 
 def _rank_curve(ends: IntArray, cells: Sequence[Metric], points: Estimates) -> RankCurve:

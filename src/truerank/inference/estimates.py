@@ -600,7 +600,15 @@ class Estimates(Result, Mapping[str, Estimate]):
         known = (one._intervals for one in self.results.values())
         return next((later for later in known if later is not None), None)
 
+    @property
+    def _certain(self) -> bool:
+        """Whether values are exact: nothing was sampled, and no other users are meant."""
+        whole = bool(self.counts.is_exact.all())
+        return whole and self.options.get("scope", "these-users") == "these-users"
+
     def _shown(self) -> list[dict[str, str]]:
+        if self._certain:
+            return [{"metric": k, "exact": f"{one.value:.4f}"} for k, one in self.results.items()]
         return [
             {"metric": one.metric, **{c.heading: c.text(one, 4) for c in columns.SHOWN}}
             for one in self.results.values()
@@ -611,6 +619,8 @@ class Estimates(Result, Mapping[str, Estimate]):
         return list(self)
 
     def _headline(self) -> str:
+        if self._certain:
+            return f"Exact values from {self.counts!r}"
         return f"Estimates by {estimators.describe(self.estimator)} from {self.counts!r}"
 
     def _remarks(self) -> list[str]:
@@ -624,6 +634,9 @@ class Estimates(Result, Mapping[str, Estimate]):
     def __repr__(self) -> str:
         lines = [self._headline()]
         for one in self.results.values():
+            if self._certain:
+                lines.append(f"  {one.metric:<14} {one.value:.5f}   (exact)")
+                continue
             interval = f" {columns.interval(one, 5)}" if one.low is not None else ""
             lines.append(
                 f"  {one.metric:<14} {one.value:.5f}{interval}{columns.marks(one)}   "

@@ -122,9 +122,9 @@ class Result(ABC):
         --------
         >>> counts = tr.RankCounts.from_exact_ranks([1, 4, 2, 9], n_items=10)
         >>> print(tr.estimate(counts, "recall@5").to_markdown())
-        | metric | naive | corrected | interval |
-        | --- | --- | --- | --- |
-        | recall@5 | 0.7500 | 0.7500 | [0.7500, 0.7500] |
+        | metric | exact |
+        | --- | --- |
+        | recall@5 | 0.7500 |
         """
         shown = self._shown()
         if not shown:

@@ -7,9 +7,9 @@ settles a metric is read off the posterior that the estimate has anyway.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
 
 if TYPE_CHECKING:
-    from truerank.inference.estimates import Estimate
+    from truerank.inference.estimates import Estimate, Estimates
 
 ERROR = 0.05  # relative root mean squared error within which a metric counts as known
 MARK = "?"  # behind a number that is not resolved
@@ -36,6 +36,35 @@ OUT_OF_RANGE_MARK = "!"  # behind a number that the metric cannot be
 OUT_OF_RANGE = f"{OUT_OF_RANGE_MARK} outside the range of the metric, where estimators may stray"
 
 _STEP = 1.1  # between the cut-offs that are tried
+
+
+Level = Literal["settled", "open", "unknown"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A verdict in its three parts; as a text, one after the other.
+
+    Attributes
+    ----------
+    level : {"settled", "open", "unknown"}
+        Whether the answer is sure; whether it may still be chance; or whether the sample is too
+        small to say, so that the answer depends mostly on assumptions.
+    answer : str
+        What is so, and how sure.
+    usual : str
+        What the sampled ranks as they are would have said; empty if nothing was sampled.
+    action : str
+        What to do next; empty if there is nothing to do.
+    """
+
+    level: Level
+    answer: str
+    usual: str = ""
+    action: str = ""
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.answer, self.usual, self.action)))
 
 
 @dataclass(frozen=True)
@@ -148,6 +177,45 @@ def not_resolved(
         f"{'them' if several else 'it'}, and {why}. The sampled ranks as they are would say "
         f"{naive}. {_next(counts, list(known), error, other)}"
     )
+
+
+def remarks(models: Mapping[str, Estimates]) -> Iterator[str]:
+    """What is to be said of the estimates of one or several models, each finding once.
+
+    Parameters
+    ----------
+    models : dict of str to Estimates
+        Model -> what was estimated, the metrics of interest alone.
+
+    Yields
+    ------
+    str
+        Ranks that no law fits, then metrics that are not resolved, with the models concerned.
+    """
+    misfits: dict[str, list[str]] = {}
+    for name, found in models.items():
+        if found.fit_test is not None and not found.fit_test.fits:
+            misfits.setdefault(found.fit_test.verdict, []).append(name)
+    for text, names in misfits.items():
+        yield text if len(models) == 1 else f"{listed(names)}: {text}"
+    if len(models) == 1:
+        yield from filter(None, (found.verdict() for found in models.values()))
+        return
+    open_: dict[tuple[str, ...], list[str]] = {}
+    for metric in dict.fromkeys(key for found in models.values() for key in found):
+        whose = [
+            name
+            for name, found in models.items()
+            if metric in found and found[metric].resolvable is False
+        ]
+        open_.setdefault(tuple(whose), []).append(metric)
+    for names_, metrics in open_.items():
+        if names_:
+            whom = "any model" if len(names_) == len(models) else listed(names_)
+            yield (
+                f"The sample is too small to settle {listed(metrics)} of {whom}; the values depend "
+                "mostly on assumptions. Use more negatives, or adaptive sampling."
+            )
 
 
 def _mostly_assumed(one: Estimate) -> bool:

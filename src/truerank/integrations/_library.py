@@ -22,7 +22,7 @@ def library(name: str) -> Any:
 
 
 def numbers(result: Any, prefix: str) -> dict[str, float]:
-    """What a tracker is told of a result: names and numbers."""
+    """The names and numbers that a tracker gets from a result."""
     if not hasattr(result, "to_dict"):
         raise InputError(
             f"result is of type {type(result).__name__}; give what truerank.evaluate, "

@@ -51,7 +51,7 @@ class Scored(Building):
             warning where that matters.
         ties : {"spread", "optimistic", "pessimistic"}
             What negatives of the target's score do: share out its weight among the tied ranks, as
-            breaking ties at random would in the mean; count as below it; count as above it.
+            breaking ties at random would on average; count as below it; count as above it.
 
         Returns
         -------

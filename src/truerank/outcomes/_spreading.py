@@ -69,7 +69,7 @@ def too_many_ties() -> InputError:
     """The error for ties that would take too many outcomes."""
     return InputError(
         f"ties are so many that to share them out takes over {MOST_OUTCOMES:,} outcomes; "
-        "say ties='random', which is right in the mean too"
+        "say ties='random', which is right on average too"
     )
 
 

@@ -393,7 +393,7 @@ class PairedCounts(PairedSaving):
         if int(tied.sum()) + tied.size > MOST_OUTCOMES:
             raise InputError(
                 f"ties of {model} are so many that to share them out takes over {MOST_OUTCOMES:,} "
-                "outcomes; count with ties='random', which is right in the mean too"
+                "outcomes; count with ties='random', which is right on average too"
             )
         row = np.repeat(np.arange(tied.size), tied + 1)
         found = self.outcomes(model)[:, row]

@@ -5,7 +5,7 @@ A thin shell: every number comes from `estimates`, `curves` and `inference`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from truerank import _arguments, _files
@@ -62,6 +62,7 @@ def render(
     population_size: float | None = None,
     unpaired: bool = False,
     audit: Audit | None = None,
+    exact: Mapping[str, Any] | None = None,
     seed: int | None = None,
     progress: Progress = None,
     **table_options: Any,
@@ -91,6 +92,8 @@ def render(
         As in `truerank.compare`.
     audit : Audit, optional
         Findings of `truerank.audit` to show beside those about the ranks themselves.
+    exact : dict of str to RankCounts or Evaluation, optional
+        Exact ranks by model, where they are known; shown beside the corrected metrics.
     seed : int, optional
         As in `truerank.estimate`; unless stated, as in the first result given.
     progress : callable or bool, optional
@@ -121,6 +124,7 @@ def render(
         population_size=population_size,
         unpaired=unpaired,
         audit=audit,
+        exact=exact,
         seed=seed,
         progress=progress,
         table_options=table_options,

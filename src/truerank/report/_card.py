@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from truerank._version import __version__
+from truerank.inference.verdicts import listed
 from truerank.outcomes._columns import dropped
 from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.schemes import Scheme
@@ -34,20 +37,29 @@ def rows(content: Content) -> list[tuple[str, str]]:
     cards = {model.name: _facts(model) for model in content.models}
     found = []
     for fact in next(iter(cards.values())):
-        values = {name: card[fact] for name, card in cards.items()}
-        if len(set(values.values())) == 1:
-            found.append((fact, next(iter(values.values()))))
+        whose: dict[str, list[str]] = {}
+        for name, card in cards.items():
+            whose.setdefault(card[fact], []).append(name)
+        if len(whose) == 1:
+            found.append((fact, next(iter(whose))))
         else:
-            said = "; ".join(f"{name}: {value}" for name, value in values.items())
+            said = "; ".join(f"{listed(names)}: {value}" for value, names in whose.items())
             found.append((fact, said))
-    percent = f"{100 * content.confidence:g} %"
-    whom = {"these-users": "these users", "population": "the population of users"}
+    pairs = np.array([model.counts.pairs_per_user for model in content.models])
+    found.append(("Scored pairs per user", f"{between(pairs.round())} on average"))
     found += [
-        ("Estimator", content.estimator),
-        ("Intervals", f"{percent}, for {whom[content.scope]}"),
+        ("Estimator", "none: ranks are exact" if content.exact else content.estimator),
+        ("Intervals", _intervals(content)),
         ("Software", f"truerank {__version__}"),
     ]
     return found
+
+
+def _intervals(content: Content) -> str:
+    if content.certain:
+        return "none: the values are exact"
+    whom = {"these-users": "these users", "population": "the population of users"}
+    return f"{100 * content.confidence:g} %, for {whom[content.scope]}"
 
 
 def as_text(facts: Sequence[tuple[str, str]]) -> str:
@@ -61,6 +73,18 @@ def as_latex(facts: Sequence[tuple[str, str]]) -> str:
     lines = [rf"{_latex(fact)} & {_latex(value)} \\" for fact, value in facts]
     head = [r"\begin{tabular}{lp{0.62\linewidth}}", r"\toprule"]
     return "\n".join([*head, *lines, r"\bottomrule", r"\end{tabular}"])
+
+
+def citation() -> str:
+    """How to cite truerank, as BibTeX."""
+    return (
+        "@software{truerank,\n"
+        "  title   = {truerank: global recommender metrics from sampled ranks},\n"
+        "  author  = {{The truerank developers}},\n"
+        f"  version = {{{__version__}}},\n"
+        "  year    = {2026}\n"
+        "}"
+    )
 
 
 def _latex(text: str) -> str:
@@ -85,7 +109,6 @@ def _facts(model: ModelContent) -> dict[str, str]:
                 for scheme in counts.schemes
             )
         ),
-        "Scored pairs per user": f"{counts.pairs_per_user:,.0f} in the mean",
         "Training items left out of pools": _yes(card.get("training_items_left_out")),
         "Ties": str(card.get("ties", NOT_RECORDED)),
         "Seed": str(card.get("seed", NOT_RECORDED)),

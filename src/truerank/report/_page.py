@@ -11,6 +11,7 @@ from typing import Any
 from truerank._version import __version__
 from truerank._visible import visible
 from truerank.errors import MissingExtraError
+from truerank.evaluation.auditing import Finding
 from truerank.inference import columns, verdicts
 from truerank.plot import PALETTE
 from truerank.report import _card, _words
@@ -20,6 +21,8 @@ from truerank.report._content import Content, ModelContent
 DARK = ("#56B4E9", "#F28E4B", "#2FC79F", "#E39CC4", "#F0B93A", "#A6D8F7", "#E8E8E8")
 _DIGITS = 6  # significant
 _SHOWN = 4  # after the point, in tables
+LEVELS = {"settled": "Settled", "open": "Not decided", "unknown": "Too small a sample"}
+SCRIPTS = ("data", "figures", "tables", "files", "page")  # in the order of their use
 
 
 def engine() -> Any:
@@ -42,29 +45,39 @@ def page(content: Content, *, title: str) -> str:
         undefined=jinja2.StrictUndefined,
         finalize=_visible_text,
     )
-    environment.filters["chance"] = _words.chance
     card = _card.rows(content)
+    names = dict.fromkeys(m.name if content.has_curve(m) else m.key for m in content.metrics)
     text: str = environment.get_template("templates/page.html").render(
         title=title,
         facts=_facts(content),
         verdict=_words.verdict(content),
+        level=LEVELS[_words.verdict(content).level],
+        names=names,
+        grouped=_grouped(content),
+        known=any(model.known for model in content.models),
         details=list(_words.details(content)),
         next_step=_words.next_step(content),
         content=content,
         percent=f"{100 * content.confidence:g} %",
-        headings=[(column.name, _heading(column, content)) for column in columns.SHOWN],
+        headings=[(column.name, _heading(column, content)) for column in _shown(content)],
         legend_line=verdicts.LEGEND,
+        not_resolved=any(
+            model.points[metric].resolvable is False
+            for model in content.models
+            for metric in content.across_cuts
+        ),
         table=_table(content),
-        matrices=[_matrix(one) for one in content.comparisons],
         mapped=[model for model in content.models if model.mapped],
         effort=[model for model in content.models if model.effort],
+        findings=_findings(content),
         card=card,
         card_text=_card.as_text(card),
         card_latex=_card.as_latex(card),
+        citation=_card.citation(),
         version=__version__,
         data=_json(_data(content)),
         css=_read("templates/page.css"),
-        script=_read("templates/page.js"),
+        script="\n".join(_read(f"templates/{name}.js") for name in SCRIPTS),
         plotly=_read("vendor/plotly-basic.min.js"),
     )
     return text
@@ -119,30 +132,69 @@ def _table(content: Content) -> list[dict[str, Any]]:
                 {
                     "metric": metric.key,
                     "model": model.name,
-                    "cells": [(column.name, column.text(one, _SHOWN)) for column in columns.SHOWN],
+                    "cells": [
+                        (column.name, column.text(one, _SHOWN)) for column in _shown(content)
+                    ],
                     "best": len(content.models) > 1 and one.value == best,
+                    "known": "–" if model.known is None else f"{model.known[metric].value:.4f}",
                 }
             )
     return rows
 
 
-def _matrix(comparison: Any) -> dict[str, Any]:
-    """Win probabilities, row against column, and the standing of each model."""
-    names = [one.model for one in comparison.ranking]
-    chance = [
-        [None if row == column else _chance(comparison, row, column) for column in names]
-        for row in names
+def _shown(content: Content) -> list[columns.Column]:
+    """The columns of the table of metrics: of exact values neither a naive twin nor an interval."""
+    hidden = {"naive"} if content.exact else set()
+    hidden |= {"low"} if content.certain else set()
+    return [column for column in columns.SHOWN if column.name not in hidden]
+
+
+def _findings(content: Content) -> list[tuple[str, Finding]]:
+    """Findings, each once, with the models that it is about."""
+    whose: dict[Finding, list[str]] = {}
+    for model, finding in content.findings:
+        whose.setdefault(finding, []).append(model)
+    everyone = len(content.models)
+    return [
+        ("All models" if len(names) == everyone > 1 else verdicts.listed(names), finding)
+        for finding, names in whose.items()
     ]
+
+
+def _grouped(content: Content) -> list[str]:
+    """The metrics that the table has a group for: the first of each name that has a curve."""
+    first: dict[str, str] = {}
+    for metric in content.metrics:
+        first.setdefault(metric.name if content.has_curve(metric) else metric.key, metric.key)
+    return list(first.values())
+
+
+def _comparison(content: Content, key: str) -> dict[str, Any]:
+    """Models from best to worst, their differences to the best, and all win probabilities."""
+    found = content.comparisons[key]
+    order = [one.model for one in found.ranking]
+    places = {model.name: at for at, model in enumerate(content.models)}
+    to_best = [found[order[0], name] if name != order[0] else None for name in order]
     return {
-        "metric": comparison.metric,
-        "ranking": comparison.ranking,
-        "names": names,
-        "rows": list(zip(names, chance, strict=True)),
+        "order": [places[name] for name in order],
+        "ranks": [[one.best_place, one.worst_place] for one in found.ranking],
+        "best": [_number(one.best_probability) for one in found.ranking],
+        "behind": [
+            None if one is None else [_number(-one.value), _number(-one.high), _number(-one.low)]
+            for one in to_best
+        ],
+        "wins": [
+            [None if a == b else _number(float(found[a, b].win_probability)) for b in order]
+            for a in order
+        ],
     }
 
 
-def _chance(comparison: Any, model: str, other: str) -> float:
-    return float(comparison[model, other].win_probability)
+def _cost_curves(content: Content) -> dict[str, Any]:
+    return {
+        design: {name: _round(part) for name, part in vars(curve).items()}
+        for design, curve in content.cost_curves.items()
+    }
 
 
 def _data(content: Content) -> dict[str, Any]:
@@ -155,16 +207,25 @@ def _data(content: Content) -> dict[str, Any]:
                 "key": m.key,
                 "name": m.name,
                 "k": m.k,
-                "curve": _has_curve(content, m),
+                "curve": content.has_curve(m),
                 "lower": m.lower_is_better,
             }
             for m in content.metrics
         ],
         "curves": list(content.models[0].curves),
         "columns": [
-            {"name": column.name, "heading": _heading(column, content)}
+            {
+                "name": column.name,
+                "heading": _heading(column, content) if column in _shown(content) else "",
+            }
             for column in columns.COLUMNS
         ],
+        "cuts": list(content.cuts),
+        "verdicts": {
+            one.key: vars(_words.verdict(content, one.key)) for one in content.across_cuts
+        },
+        "comparisons": {key: _comparison(content, key) for key in content.comparisons},
+        "certain": content.certain,
         "mark": verdicts.MARK,
         "not_resolved": verdicts.NOT_RESOLVED,
         "confidence": content.confidence,
@@ -177,18 +238,16 @@ def _heading(column: columns.Column, content: Content) -> str:
     """What the table of metrics calls a column; empty if it does not show it."""
     if column.heading == "interval":
         return f"{100 * content.confidence:g} % interval"
+    if content.exact and column.name == "value":
+        return "Exact value"
     return column.heading.capitalize()
-
-
-def _has_curve(content: Content, metric: Any) -> bool:
-    curve = content.models[0].curves.by_name.get(metric.name)
-    return curve is not None and metric.k is not None and bool(metric.k <= curve.k[-1])
 
 
 def _of_model(model: ModelContent, keys: set[str]) -> dict[str, Any]:
     ranks = model.curves.ranks
     return {
         "name": visible(model.name),
+        "known": _known(model),
         "curves": {
             name: {
                 "k": curve.k.tolist(),
@@ -233,20 +292,31 @@ def _of_model(model: ModelContent, keys: set[str]) -> dict[str, Any]:
     }
 
 
+def _known(model: ModelContent) -> dict[str, Any] | None:
+    """Exact values that are known of a model, at every K and of the metrics asked for."""
+    if model.known is None:
+        return None
+    return {
+        "curves": {
+            name: _round(model.known[f"{name}@{k}"].value for k in curve.k.tolist())
+            for name, curve in model.curves.items()
+        },
+        "points": {one.metric: _number(one.value) for one in model.known.values()},
+    }
+
+
 def _frontier(content: Content) -> dict[str, Any] | None:
     if content.frontier is None:
         return None
-    leader, ahead = content.leader, content.frontier
-    one = leader.points[ahead.metric]
-    assert one.total_error is not None
+    pairs, error = content.here
     return {
-        "metric": ahead.metric,
-        "model": visible(leader.name),
-        "points": [{k: _number(v) for k, v in vars(point).items()} for point in ahead.points],
-        "here": {
-            "pairs": _number(leader.counts.pairs_per_user),
-            "error": _number(one.total_error / one.value),
-        },
+        "metric": content.frontier.metric,
+        "model": visible(content.leader.name),
+        "curves": _cost_curves(content),
+        "points": [
+            {k: _number(v) for k, v in vars(point).items()} for point in content.frontier.points
+        ],
+        "here": {"pairs": _number(pairs), "error": _number(error)},
     }
 
 

@@ -3,86 +3,90 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from truerank.inference.verdicts import ERROR, percent
+from truerank.inference.verdicts import CAUTION, ERROR, Verdict, listed, percent, remarks
 from truerank.report._content import Content
 
+# What to do where there is nothing to do, by whether the ranks are exact.
+_ENOUGH = {
+    False: "This sample is large enough for the question: report the corrected values.",
+    True: "Nothing was sampled: report the values as they are.",
+}
 
-def verdict(content: Content) -> str:
-    """The answer, in up to three sentences."""
+
+def verdict(content: Content, metric: str | None = None) -> Verdict:
+    """The answer in its three parts, on the first metric unless another one is named."""
+    key = metric or content.metrics[0].key
     if content.comparisons:
-        return content.comparisons[0].verdict
+        found = content.comparisons[key].parts
+        return found if found.action else replace(found, action=_ENOUGH[content.exact])
     (model,) = content.models
-    one = model.points[content.metrics[0]]
-    said = (
-        f"{one.metric} of {model.name} on the whole catalogue is {one.value:.4f} "
-        f"({percent(content.confidence)} interval {one.low:.4f} to {one.high:.4f})."
-    )
-    if model.counts.is_exact.all():
-        return said
-    return f"{said} The sampled ranks as they are would say {one.naive:.4f}."
+    one = model.points[key]
+    said = f"{one.metric} of {model.name} on the whole catalogue is {one.value:.4f}"
+    if content.certain:
+        return Verdict("settled", f"{said}, exactly: every item was ranked.", "", "")
+    said += f" ({percent(content.confidence)} interval {one.low:.4f} to {one.high:.4f})."
+    if content.exact:
+        return Verdict("settled", said, "", _ENOUGH[True])
+    usual = f"The sampled ranks as they are would say {one.naive:.4f}."
+    if not one.resolvable:
+        return Verdict("unknown", said, usual, CAUTION)
+    error = (one.total_error or 0.0) / abs(one.value or 1.0)
+    if error > ERROR:
+        more = f"The relative error is {percent(error)}. For less, use more negatives."
+        return Verdict("open", said, usual, more)
+    return Verdict("settled", said, usual, _ENOUGH[False])
 
 
 def details(content: Content) -> Iterator[str]:
-    """What belongs beside the verdict: probabilities, what is not resolved, how it was compared."""
+    """What belongs beside the verdict: other metrics, what is not resolved, how it was compared."""
     if content.comparisons:
-        first, *others = content.comparisons
-        best = first.ranking[0]
-        yield (
-            f"{best.model} is the best of {len(first.ranking)} with a probability of "
-            f"{chance(best.best_probability)}."
-        )
+        first, *others = (content.comparisons[metric.key] for metric in content.metrics)
         for other in others:
             if other.best != first.best:
                 yield other.verdict
-    for model in content.models:
-        asked = model.points.with_intervals_of(content.metrics)
-        test = asked.fit_test
-        misfit = None if test is None or test.fits else test.verdict
-        for said in (misfit, asked.verdict()):
-            if said is not None:
-                yield f"{model.name}: {said}" if len(content.models) > 1 else said
+    yield from remarks({model.name: model.asked(content.metrics) for model in content.models})
     yield from _known_from(content)
     if content.comparisons:
-        yield content.comparisons[0].how
+        yield first.how
 
 
 def _known_from(content: Content) -> Iterator[str]:
     """From which K on the samples know the metric within 5 %."""
     name = content.metrics[0].name
-    cuts = {}
+    cuts: dict[int | None, list[str]] = {}
     for model in content.models:
         if name in model.curves and not model.counts.is_exact.all():
-            cuts[model.name] = model.curves[name].resolved_from(ERROR)
+            cuts.setdefault(model.curves[name].resolved_from(ERROR), []).append(model.name)
     if not cuts:
         return
     largest = int(content.models[0].curves[name].k[-1])
-    told = ", ".join(
-        f"{model} from K = {cut}" if cut is not None else f"{model} at no K up to {largest}"
-        for model, cut in cuts.items()
-    )
-    yield f"{name}@K is known with a relative error of {percent(ERROR)} for {told}."
+    told = []
+    for cut, models in sorted(cuts.items(), key=lambda one: one[0] or largest + 1):
+        whom = "every model" if len(models) == len(content.models) > 1 else listed(models)
+        told.append(f"from K = {cut} on for {whom}" if cut else f"at no K to {largest} for {whom}")
+    yield f"{name}@K is known within {percent(ERROR)} {'; '.join(told)}."
 
 
 def next_step(content: Content) -> str | None:
-    """What a larger sample would buy, read off the frontier."""
+    """What a larger sample would buy, read off the curves of cost and error."""
     if content.frontier is None:
         return None
-    leader, ahead = content.leader, content.frontier
-    one = leader.points[ahead.metric]
-    assert one.total_error is not None
-    error, pairs = one.total_error / one.value, leader.counts.pairs_per_user
+    leader, metric = content.leader, content.frontier.metric
+    pairs, error = content.here
     goal = ERROR if error > 1.2 * ERROR else error / 2.0
     here = (
-        f"This run knows {ahead.metric} of {leader.name} with a relative error of "
-        f"{percent(error)}, from {pairs:,.0f} scored pairs per user."
+        f"This run knows {metric} of {leader.name} within {percent(error)}, from {pairs:,.0f} "
+        "scored pairs per user."
     )
-    more = ahead.pairs_for(goal)
+    curves = content.cost_curves
+    more = curves["adaptive"].pairs_for(goal) if "adaptive" in curves else None
     if more is None:
         return f"{here} No sample of those simulated reaches {percent(goal)}: plan with tr.plan."
     text = f"{here} For {percent(goal)}, sample adaptively with a budget of about "
     text += f"{_rounded(more):,} pairs per user"
-    fixed = ahead.pairs_for(goal, "fixed")
+    fixed = curves["fixed"].pairs_for(goal) if "fixed" in curves else None
     if fixed is not None:
         text += f", or draw a fixed sample of {_rounded(fixed):,} for every user"
     return f"{text}."
@@ -92,10 +96,3 @@ def _rounded(pairs: float) -> int:
     """To two digits: it is a prediction."""
     step = int(10 ** max(len(f"{pairs:.0f}") - 2, 0))
     return max(step, round(pairs / step) * step)
-
-
-def chance(probability: float) -> str:
-    """In percent; no simulation makes it 0 or 100."""
-    if probability > 0.9995:
-        return "> 99.9 %"
-    return "< 0.1 %" if probability < 0.0005 else f"{100 * probability:.1f} %"

@@ -242,7 +242,7 @@ def pairs_within(budget: float | None, task: Task) -> int | None:
     Parameters
     ----------
     budget : float or None
-        Scored pairs per user in the mean; None for no limit.
+        Scored pairs per user on average; None for no limit.
     task : Task
         The targets.
 
@@ -260,7 +260,7 @@ def negatives_within(budget: float | None, task: Task) -> int | None:
     Parameters
     ----------
     budget : float or None
-        Scored pairs per user in the mean; None for no limit.
+        Scored pairs per user on average; None for no limit.
     task : Task
         Its rows' targets have to be scored too.
 
@@ -277,7 +277,7 @@ def negatives_within(budget: float | None, task: Task) -> int | None:
         least = 2 * task.n_rows / task.n_users
         raise InputError(
             f"budget is {budget:g} scored pairs per user; users have "
-            f"{task.n_rows / task.n_users:g} targets in the mean, so that at least {least:g} are "
+            f"{task.n_rows / task.n_users:g} targets on average, so that at least {least:g} are "
             "needed: each target's own score and one negative"
         )
     return total

@@ -23,7 +23,7 @@ from truerank.scoring.task import Task, prepare
 _DRAWS = 2**20  # at a time
 
 
-# Uniform negatives per target, in the mean, below which a thinned sample is refused.
+# Uniform negatives per target, on average, below which a thinned sample is refused.
 LEAST_EFFECTIVE = 1.0
 _THINNING = np.uint64(0xA0761D6478BD642F)  # apart from what negatives and ties are drawn by
 

@@ -134,7 +134,7 @@ def test_for_these_users_only_what_negatives_share_cancels():
 
 
 def check_coverage(found: list, truth: float, *, at_least: bool = False) -> None:
-    """Of intervals at 95 %, and of squared errors in standard errors: 1 in the mean."""
+    """Of intervals at 95 %, and of squared errors in standard errors: 1 on average."""
     n = len(found)
     inside = np.mean([one.low <= truth <= one.high for one in found])
     square = np.mean([((one.value - truth) / one.std_error) ** 2 for one in found])

@@ -54,3 +54,31 @@ def test_bad_input(pilot) -> None:
         frontier(tr.estimate(pilot).distribution)
     with pytest.raises(tr.InputError, match="pairs is 0"):
         frontier(pilot, pairs=[0])
+
+
+def test_curves_are_smooth_fall_and_go_through_the_evaluation_made() -> None:
+    costs, rough = np.array([25, 50, 100, 200, 400]), np.array([0.21, 0.12, 0.13, 0.07, 0.05])
+    fixed = tuple(FrontierPoint("fixed", p, e) for p, e in zip(costs, rough, strict=True))
+    adaptive = tuple(FrontierPoint("adaptive", p, e / 2) for p, e in zip(costs, rough, strict=True))
+    found = Frontier("recall@10", adaptive + fixed)
+    plain = found.curve("fixed")
+    assert (np.diff(plain.error) < 0.0).all()
+    # A parabola through noisy points lies between them, and its band holds them.
+    for pairs, error in zip(costs, rough, strict=True):
+        at = np.abs(plain.pairs_per_user - pairs).argmin()
+        assert plain.low[at] < error < plain.high[at]
+    moved = found.curve("fixed", through=(100, 0.2))
+    at = np.abs(moved.pairs_per_user - 100).argmin()
+    assert moved.error[at] == pytest.approx(0.2)
+    other = found.curve("adaptive", through=(100, 0.2), of="fixed")
+    np.testing.assert_allclose(other.error, moved.error / 2)  # moved as far, in logarithms
+    assert found.curve("fixed", through=(100, 0.2)).pairs_for(0.2) == pytest.approx(100)
+    assert moved.pairs_for(1.0) is None
+
+
+@pytest.mark.parametrize("errors", [(0.1, 0.2, 0.15), (0.2, 0.1, 0.12), (0.1, 0.1, 0.1)])
+def test_curves_never_rise(errors) -> None:
+    points = tuple(FrontierPoint("fixed", p, e) for p, e in zip((10, 40, 160), errors, strict=True))
+    assert (np.diff(Frontier("auc", points).curve("fixed").error) <= 1e-12).all()
+    assert Frontier("auc", points).curve("adaptive") is None
+    assert Frontier("auc", points[:1]).curve("fixed") is None

@@ -81,7 +81,7 @@ def test_sampled_outcomes_follow_the_scheme(design):
 
 @pytest.mark.parametrize("replacement", [True, False])
 def test_a_budget_cuts_the_ladder_as_the_sampler_does(replacement):
-    """Pools of 60 to 90 items, ranks 1 to 20: costs, ladders and outcomes in the mean."""
+    """Pools of 60 to 90 items, ranks 1 to 20: costs, ladders and outcomes on average."""
     rng = np.random.default_rng(3)
     n_users = 4000
     rank, pool = rng.integers(1, 21, n_users), rng.integers(60, 91, n_users)

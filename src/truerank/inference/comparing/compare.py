@@ -156,7 +156,7 @@ def compare(
     ...     name: tr.RankCounts.from_exact_ranks(one, n_items=10) for name, one in ranks.items()
     ... }
     >>> tr.compare(counts, "recall@3").verdict
-    'A is better than B on recall@3: +0.5000 against B (95 % interval +0.5000 to +0.5000).'
+    'A is better than B on recall@3: +0.5000 against B (exact).'
     """
     _arguments.check(compare, locals())
     (wanted, *more) = metrics_module.parse(metric)

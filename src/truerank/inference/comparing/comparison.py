@@ -10,7 +10,7 @@ from truerank import _arguments
 from truerank._types import Alternative, Scope
 from truerank.inference.comparing.user_sampling import HypothesisTest
 from truerank.inference.result import Result, plain
-from truerank.inference.verdicts import CAUTION, MARK, listed
+from truerank.inference.verdicts import CAUTION, MARK, Level, Verdict, listed
 
 _TURNED: dict[Alternative, Alternative] = {
     "two-sided": "two-sided",
@@ -278,6 +278,26 @@ class Comparison(Result):
         return difference.p_holm < 1.0 - self.confidence
 
     @property
+    def certain(self) -> bool:
+        """Whether values are exact: nothing was sampled, and no other users are meant.
+
+        Returns
+        -------
+        bool
+            False for ``scope="population"`` even if ranks are exact.
+
+        Examples
+        --------
+        >>> ranks = {"A": [1, 2, 1, 5], "B": [9, 4, 1, 8]}
+        >>> counts = {
+        ...     name: tr.RankCounts.from_exact_ranks(one, n_items=10) for name, one in ranks.items()
+        ... }
+        >>> tr.compare(counts, "recall@3").certain
+        True
+        """
+        return self.exact and self.scope == "these-users"
+
+    @property
     def verdict(self) -> str:
         """The answer: which model is better, what uncorrected numbers say, what to do next.
 
@@ -293,7 +313,27 @@ class Comparison(Result):
         ...     name: tr.RankCounts.from_exact_ranks(one, n_items=10) for name, one in ranks.items()
         ... }
         >>> tr.compare(counts, "recall@3").verdict
-        'A is better than B on recall@3: +0.5000 against B (95 % interval +0.5000 to +0.5000).'
+        'A is better than B on recall@3: +0.5000 against B (exact).'
+        """
+        return str(self.parts)
+
+    @property
+    def parts(self) -> Verdict:
+        """The verdict in its three parts, with how sure it is.
+
+        Returns
+        -------
+        Verdict
+            ``level``, ``answer``, ``usual`` and ``action``.
+
+        Examples
+        --------
+        >>> ranks = {"A": [1, 2, 1, 5], "B": [9, 4, 1, 8]}
+        >>> counts = {
+        ...     name: tr.RankCounts.from_exact_ranks(one, n_items=10) for name, one in ranks.items()
+        ... }
+        >>> tr.compare(counts, "recall@3").parts.level
+        'settled'
         """
         if self.baseline is not None:
             return self._against_baseline()
@@ -310,14 +350,22 @@ class Comparison(Result):
                 f"Not decided on {self.metric}: {leader.model} leads {names}, but that may be "
                 "chance: "
             )
-        interval = f"{100 * self.confidence:g} % interval"
-        said += (
-            f"{closest.value:+.4f} against {closest.other} ({interval} {closest.low:+.4f} to "
-            f"{closest.high:+.4f})."
+        interval = f"{100 * self.confidence:g} % interval {closest.low:+.4f} to {closest.high:+.4f}"
+        how_sure = "exact" if self.certain else interval
+        said += f"{closest.value:+.4f} against {closest.other} ({how_sure})."
+        return Verdict(
+            self._level(rivals, bool(open_)),
+            said,
+            self._uncorrected(leader),
+            self._next(rivals, bool(open_)),
         )
-        return " ".join([said, *self._uncorrected(leader), *self._next(rivals, bool(open_))])
 
-    def _against_baseline(self) -> str:
+    def _level(self, differences: Sequence[Difference], undecided: bool) -> Level:
+        if not all(one.resolvable for one in differences):
+            return "unknown"
+        return "open" if undecided else "settled"
+
+    def _against_baseline(self) -> Verdict:
         assert self.baseline is not None
         sure = [one for one in self.differences if self.sure(one)]
         better = [one.model for one in sure if one.other == self.baseline]
@@ -331,29 +379,30 @@ class Comparison(Result):
         if n_open:
             parts.append(f"{n_open} of {len(self.differences)} not decided")
         said = f"On {self.metric}, {'; '.join(parts)}."
-        return " ".join([said, *self._next(self.differences, n_open > 0)])
+        level = self._level(self.differences, n_open > 0)
+        return Verdict(level, said, action=self._next(self.differences, n_open > 0))
 
-    def _uncorrected(self, leader: Standing) -> list[str]:
+    def _uncorrected(self, leader: Standing) -> str:
         """What the sampled ranks as they are would have said."""
         if self.exact:
-            return []
+            return ""
         way = -1.0 if self.lower_is_better else 1.0
         first = max(self.ranking, key=lambda one: way * one.naive)
         if first.naive == leader.naive:
-            return [f"The sampled ranks as they are put {leader.model} first, too."]
-        return [
+            return f"The sampled ranks as they are put {leader.model} first, too."
+        return (
             f"The sampled ranks as they are would have put {first.model} first ({first.naive:.4f} "
             f"against {leader.naive:.4f} for {leader.model})."
-        ]
+        )
 
-    def _next(self, differences: Sequence[Difference], undecided: bool) -> list[str]:
+    def _next(self, differences: Sequence[Difference], undecided: bool) -> str:
         """What to do."""
         if not all(one.resolvable for one in differences):
-            return [CAUTION]
+            return CAUTION
         more = [] if self.exact else ["more negatives, or adaptive sampling"]
         if self.scope == "population":
             more = ["more users", *more]
-        return [f"To tell them apart, use {', '.join(more)}."] if undecided and more else []
+        return f"To tell them apart, use {', '.join(more)}." if undecided and more else ""
 
     def rows(self) -> list[dict[str, Any]]:
         dropped = ("tests",)
@@ -373,6 +422,11 @@ class Comparison(Result):
         return self.verdict
 
     def _shown(self) -> list[dict[str, str]]:
+        if self.certain:
+            return [
+                {"place": one.places, "model": one.model, self.metric: f"{one.value:.4f}"}
+                for one in self.ranking
+            ]
         return [
             {
                 "place": one.places,
@@ -386,6 +440,8 @@ class Comparison(Result):
         ]
 
     def _remarks(self) -> list[str]:
+        if self.certain:
+            return [self.how]
         places = f"Possible places of each model ({100 * self.confidence:g} %, Holm-corrected)."
         return [self.how, places, *self._unlisted()]
 
@@ -401,16 +457,19 @@ class Comparison(Result):
     def __repr__(self) -> str:
         lines = [f"Comparison on {self.metric} by {self.estimator}, for {self.scope}"]
         lines += [f"  {self.verdict}", f"  {self.how}"]
-        lines += [
-            f"  {one.place}. {one.model:<14} {one.value:.5f} [{one.low:.5f}, {one.high:.5f}]"
-            f"{'' if one.resolvable else MARK}"
-            for one in self.ranking
-        ]
-        lines += [
-            f"  {one.model} - {one.other}: {one.value:+.5f} [{one.low:+.5f}, {one.high:+.5f}]  "
-            f"p {p_text(one.p_value)}, Holm {p_text(one.p_holm)}"
-            for one in self.differences
-        ]
+        for one in self.ranking:
+            ends = f" [{one.low:.5f}, {one.high:.5f}]{'' if one.resolvable else MARK}"
+            lines += [
+                f"  {one.place}. {one.model:<14} {one.value:.5f}{'' if self.certain else ends}"
+            ]
+        for two in self.differences:
+            how_sure = (
+                f" [{two.low:+.5f}, {two.high:+.5f}]  p {p_text(two.p_value)}, "
+                f"Holm {p_text(two.p_holm)}"
+            )
+            lines += [
+                f"  {two.model} - {two.other}: {two.value:+.5f}{'' if self.certain else how_sure}"
+            ]
         lines += [f"  {line}" for line in self._unlisted()]
         return "\n".join(lines)
 

@@ -124,7 +124,7 @@ class Effort:
     reached, ended : float
         Shares of the users who came to it, and whose sampling ended there.
     pairs : float
-        Negatives drawn at this size, in the mean over all users.
+        Negatives drawn at this size, averaged over all users.
     cost : float or None
         LJ24's C_j as it was: items sampled at this size (the target counts, at the first) for each
         user who ended there; infinite where nobody did, None at the last, where everyone ends.

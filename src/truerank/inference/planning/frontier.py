@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -11,7 +11,7 @@ import numpy as np
 from truerank import _checks, estimators
 from truerank import metrics as metrics_module
 from truerank import progress as _progress
-from truerank._types import FrontierDesign
+from truerank._types import FloatArray, FrontierDesign
 from truerank.designs import Adaptive, Design, Fixed
 from truerank.errors import InputError
 from truerank.estimators import Estimator
@@ -24,6 +24,9 @@ SIMULATED_USERS = 20_000  # the error of more follows from theirs
 DESIGNS: tuple[FrontierDesign, ...] = get_args(FrontierDesign)
 _AROUND = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the cost of a pilot, where errors are predicted
 _FEWEST = 17  # pairs per user
+_ON_CURVE = 41  # costs at which a curve is given
+_ORDER = 2  # of the parabola
+_LEAST_SCATTER = 0.025  # of logarithms of errors, that few points may not show
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,44 @@ class FrontierPoint:
     design: FrontierDesign
     pairs_per_user: float
     error: float
+
+
+@dataclass(frozen=True)
+class CostCurve:
+    """The error of one kind of design against its cost; arrays are of shape (n_costs,).
+
+    Attributes
+    ----------
+    pairs_per_user : array
+        Scored pairs per user, growing.
+    error : array
+        Relative root mean squared error, never growing.
+    low, high : array
+        The band within which simulations place it.
+    """
+
+    pairs_per_user: FloatArray
+    error: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    def pairs_for(self, error: float) -> float | None:
+        """Pairs per user that the design needs for an error.
+
+        Parameters
+        ----------
+        error : float
+            Relative root mean squared error.
+
+        Returns
+        -------
+        float or None
+            Scored pairs per user; None if the error lies beyond the curve.
+        """
+        if not self.error[-1] <= error <= self.error[0]:
+            return None
+        at = np.interp(-np.log(error), -np.log(self.error), np.log(self.pairs_per_user))
+        return float(np.exp(at))
 
 
 @dataclass(frozen=True)
@@ -77,7 +118,7 @@ class Frontier:
         return sorted(found, key=lambda point: point.pairs_per_user)
 
     def pairs_for(self, error: float, design: FrontierDesign = "adaptive") -> float | None:
-        """Pairs per user with which a design comes to an error, read between its points.
+        """Pairs per user that a design needs for an error, read between its points.
 
         Parameters
         ----------
@@ -98,6 +139,63 @@ class Frontier:
             return None
         pairs = np.log([point.pairs_per_user for point in points])
         return float(np.exp(np.interp(-np.log(error), -np.log(errors), pairs)))
+
+    def curve(
+        self,
+        design: FrontierDesign = "adaptive",
+        *,
+        through: tuple[float, float] | None = None,
+        of: FrontierDesign | None = None,
+    ) -> CostCurve | None:
+        """A smooth curve through the points of one kind of design: a parabola in logarithms.
+
+        Parameters
+        ----------
+        design : {"adaptive", "fixed"}
+            The kind of design.
+        through : tuple of float, optional
+            Pairs per user and the relative error of an evaluation that was made: the curve is moved
+            so that its own design goes through it.
+        of : {"adaptive", "fixed"}, optional
+            The kind of design of that evaluation; ``design`` unless stated.
+
+        Returns
+        -------
+        CostCurve or None
+            None with fewer than two points that have an error. The band holds the scatter of the
+            simulations about the curve (twice their standard error, 5 % at least) and the way that
+            the curve was moved.
+        """
+        law = self._law(design)
+        if law is None:
+            return None
+        pairs = np.array([point.pairs_per_user for point in self.of(design)])
+        x = np.linspace(np.log(pairs[0]), np.log(pairs[-1]), _ON_CURVE)
+        if through is not None:
+            x = np.unique(np.append(x, np.clip(np.log(through[0]), x[0], x[-1])))
+        moved = 0.0
+        own = None if through is None else self._law(of or design)
+        if through is not None and own is not None:
+            moved = float(np.log(through[1]) - own(np.log(through[0])))  # both in logarithms
+        y = law(x) + moved
+        points = [point for point in self.of(design) if point.error > 0.0]
+        off = [np.log(one.error) - law(np.log(one.pairs_per_user)) for one in points]
+        scatter = float(np.sqrt(np.square(off).sum() / max(len(off) - _ORDER - 1, 1)))
+        band = np.hypot(2.0 * max(scatter, _LEAST_SCATTER), moved)
+        return CostCurve(np.exp(x), np.exp(y), np.exp(y - band), np.exp(y + band))
+
+    def _law(self, design: FrontierDesign) -> Callable[[Any], Any] | None:
+        """log(error) of log(pairs per user), a parabola, level where it would rise."""
+        points = [point for point in self.of(design) if point.error > 0.0]
+        x = np.log([point.pairs_per_user for point in points])
+        y = np.log([point.error for point in points])
+        if np.unique(x).size < 2:
+            return None
+        law = np.poly1d(np.polyfit(x, y, min(_ORDER, np.unique(x).size - 1)))
+        bend = float(law.c[0]) if law.order == _ORDER else 0.0
+        turn = -float(law.c[1]) / (2.0 * bend) if bend else 0.0
+        from_, to = (turn, np.inf) if bend < 0.0 else (-np.inf, turn) if bend else (-np.inf, np.inf)
+        return lambda at: law(np.clip(at, from_, to))
 
 
 def frontier(

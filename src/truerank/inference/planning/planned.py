@@ -30,7 +30,7 @@ class Planned:
     n_users : int
         Users evaluated.
     pairs_per_user : float
-        Scored pairs per user in the mean, the target's own included.
+        Scored pairs per user on average, the target's own included.
     largest_sample : int
         The largest sample of a user, the target included.
     error : float

@@ -36,7 +36,7 @@ class PredictedError:
     metric : str
         The metric.
     value : float
-        Its value, in the mean over the simulated users.
+        Its value, on average over the simulated users.
     bias : float
         Mean of the error.
     std_error : float
