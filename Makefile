@@ -144,7 +144,7 @@ $(INTEGRATIONS:%=integration-%): integration-%: $(ADAPTERS)/%/.stamp
 
 .PHONY: $(LIBRARIES:%=adapter-%) $(PEERS:%=peer-%)
 $(LIBRARIES:%=adapter-%): adapter-%: $(ADAPTERS)/%/.stamp
-	$(ADAPTERS)/$*/bin/python -m pytest $(wildcard tests/adapters/test_$*.py tests/scoring/test_$*.py papers/tests/models/test_$*_models.py) $(if $(filter $*,$(PEERS)),tests/adapters/test_peers.py) $(if $(wildcard docs/how-to/$*.md),'tests/test_docs.py::test_blocks_run[$*]') $(if $(wildcard src/truerank/scoring/adapters/$*.py),'tests/test_face.py::test_examples_run[truerank.scoring.adapters.from_$*]') $(ARGS)
+	$(ADAPTERS)/$*/bin/python -m pytest $(wildcard tests/adapters/test_$*.py tests/scoring/test_$*.py papers/tests/models/test_$*_models.py) $(if $(filter $*,$(PEERS)),tests/adapters/test_peers.py) $(if $(filter recbole,$*),tests/evaluation/test_several_targets.py) $(if $(wildcard docs/how-to/$*.md),'tests/test_docs.py::test_blocks_run[$*]') $(if $(wildcard src/truerank/scoring/adapters/$*.py),'tests/test_face.py::test_examples_run[truerank.scoring.adapters.from_$*]') $(ARGS)
 
 $(PEERS:%=peer-%): peer-%: $(ADAPTERS)/%/.stamp
 	$(ADAPTERS)/$*/bin/python -m benchmarks peers --write $(ADAPTERS)/$*/peers.json

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import truerank as tr
 from truerank.estimators import several
+from truerank.estimators._laplace import Mixture, find_mode
+from truerank.estimators._logspline import log_spline
+from truerank.estimators._neighbours import on_grid
+from truerank.estimators._posterior import Component, Posterior
+from truerank.estimators.likelihood import likelihood
 from truerank.estimators.several import classes as of_targets
-from truerank.estimators.several.fitting import order_law
+from truerank.estimators.several.known import Told
+from truerank.estimators.several.order import order_laws
 from truerank.outcomes.schemes import Scheme
 
 METRICS = ["recall@5", "precision@5", "hit_rate@5", "ndcg@5", "ap@5", "mrr@5", "auc", "r_precision"]
@@ -148,10 +155,78 @@ def test_order_law_is_that_of_independent_targets():
     grid = tr.estimators.Support(np.arange(1.0, 11.0), np.ones(10), 10)
     below = np.arange(1.0, 11.0) / 10
     law = tr.estimators.RankDistribution(grid, np.full(10, 0.1), np.empty(0), np.empty(0))
-    for place, cumulated in ((1, 1 - (1 - below) ** 2), (2, below**2)):
-        found = order_law(counts.select(counts.place == place), law)
+    parts = [counts.select(counts.place == place) for place in (1, 2)]
+    found = order_laws(parts, law)
+    for mass, cumulated in zip(found.mass, (1 - (1 - below) ** 2, below**2), strict=True):
         mixed = 0.95 * np.diff(cumulated, prepend=0.0) + 0.05 * 0.1
-        assert found == pytest.approx(mixed, abs=1e-12)
+        assert mass == pytest.approx(mixed, abs=1e-12)
+
+
+def test_gains_of_single_targets_move_as_the_metrics_of_classes_do():
+    """Central differences of the laws of the best and the rest of four, as the law of all moves."""
+    rng = np.random.default_rng(6)
+    counts = tr.RankCounts.from_outcomes(
+        Scheme(False), n_items=30, sample_size=30, sampled_rank=[1, 2, 3, 4], weight=[1, 1, 1, 1],
+        place=[1, 2, 3, 4], n_targets=4,
+    )  # fmt: skip
+    parts = [counts.select(counts.place == 1), counts.select(counts.place > 1)]
+    grid = tr.estimators.Support(np.arange(1.0, 31.0), np.ones(30), 30)
+    mass = rng.dirichlet(np.ones(30))
+    gain = rng.random((2, 30))  # of a metric, by class
+
+    def value(log_change):
+        law = mass * np.exp(log_change)
+        law = tr.estimators.RankDistribution(grid, law / law.sum(), np.empty(0), np.empty(0))
+        return float((order_laws(parts, law).mass * gain).sum())
+
+    order = order_laws(parts, tr.estimators.RankDistribution(grid, mass, *np.empty((2, 0))))
+    single = sum(order.pulled(at, (order.mass[at] * gain[at])[None])[0] for at in range(2))
+    slope = mass * (single - single @ mass)
+    step = 1e-4 * np.eye(30)
+    differences = [(value(one) - value(-one)) / 2e-4 for one in step]
+    assert slope == pytest.approx(differences, abs=1e-7)
+
+
+def test_strays_give_way_when_their_base_measure_moves():
+    """To first order: against a mode sought again from the other base measure."""
+    user, rank, sampled = drawn(7)
+    counts = sampled_counts(user, rank, sampled).single()
+    grid = tr.estimators.Support(np.arange(1.0, N_ITEMS + 1.0), np.ones(N_ITEMS), N_ITEMS)
+    model, spline = likelihood(counts, grid), log_spline(grid, 8)
+    factor, change = 0.5 * np.eye(8), 1e-3 * np.sin(np.arange(N_ITEMS) / 40.0)
+
+    def mode(log_weight):
+        seen = Mixture(model, replace(spline, log_weight=log_weight), 500.0)
+        first = find_mode(seen, factor, np.zeros(8))
+        return find_mode(seen, factor, first.coefficients)  # one more step squares what is left
+
+    here, there = mode(spline.log_weight), mode(spline.log_weight + change)
+    told = Told(Posterior(model, spline, (Component(1.0, here.coefficients, here.root),), 500.0))
+    slope = np.eye(8)
+    moved = there.coefficients - here.coefficients
+    assert -told.resisted(slope) @ change == pytest.approx(moved, abs=2e-3 * np.abs(moved).max())
+
+
+@pytest.mark.parametrize("n_users", [50, 2000])
+def test_outcomes_shared_by_neighbours_are_as_many_independent_users(n_users):
+    user, rank, sampled = drawn(8, n_users=n_users)
+    single = sampled_counts(user, rank, sampled).single()
+    assert on_grid(single).effective_users == pytest.approx(single.effective_users, rel=1e-12)
+
+
+def test_laws_of_classes_know_as_many_targets_as_there_are():
+    """A fit of a class weighs its targets 1 / sqrt(t), that of all 1 / t, and none twice."""
+    user, rank, sampled = drawn(9)
+    counts = sampled_counts(user, rank, sampled)
+    fit = quiet(counts, "recall@5", confidence=None).fit
+    of = fit.places.classes.of(counts)
+    for number, told in enumerate(fit.places.known.classes):
+        weight, t = counts.weight[of == number], counts.n_targets[of == number]
+        effective = (weight @ t**-0.5) ** 2 / (weight @ (1.0 / t))
+        assert told.n_users == pytest.approx(effective)
+    weight, t = counts.weight, counts.n_targets
+    effective = (weight @ (1.0 / t)) ** 2 / (weight @ (1.0 / t**2))
+    assert fit.places.known.all.n_users == pytest.approx(effective)
 
 
 def test_classes_keep_places_apart_and_pool_thin_ones():

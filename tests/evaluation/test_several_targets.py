@@ -148,6 +148,22 @@ def test_ndcg_is_that_of_scikit_learn():
         assert found[metric].value == pytest.approx(np.mean(values), abs=1e-12)
 
 
+@pytest.mark.parametrize("tied", [False, True])
+def test_ndcg_is_what_scikit_learn_says(tied):
+    """By its own function, which averages over ties; it is no dependency of ours."""
+    reason = "scikit-learn, the oracle, is not installed"
+    oracle = pytest.importorskip("sklearn.metrics", reason=reason)
+    scores, test, _ = problem(5)
+    scores = np.round(scores, 0 if tied else 12)
+    truth = np.zeros_like(scores)
+    truth[test] = 1.0
+    evaluated = np.unique(test[0])
+    found = tr.evaluate(tr.scoring.Dense(scores), test, Exact(), metrics=["ndcg@10", "ndcg"])
+    for metric, k in (("ndcg@10", 10), ("ndcg", None)):
+        value = oracle.ndcg_score(truth[evaluated], scores[evaluated], k=k)
+        assert found[metric].value == pytest.approx(value, abs=1e-12)
+
+
 def tie_orders(scores):
     """All orders of items by falling score, those of one score in every order."""
     groups = [np.flatnonzero(scores == s).tolist() for s in sorted(set(scores), reverse=True)]

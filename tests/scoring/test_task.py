@@ -211,6 +211,9 @@ def test_degrees_of_relevance_are_named():
     test = pd.DataFrame({"user_id": [0, 1, 2], "item_id": [1, 2, 3], "relevance": [1, 3, 2]})
     with pytest.warns(AssumptionWarning, match="column relevance has 3 degrees of relevance"):
         prepare(scorer, test)
+    graded = sparse.csr_matrix(([5.0, 3.0], ([0, 1], [1, 2])), shape=(3, 6))
+    with pytest.warns(AssumptionWarning, match=r"values have 2 degrees .* \(a matrix of ones"):
+        prepare(scorer, graded)
     test["relevance"] = "high"
     with pytest.raises(InputError, match="column relevance must hold numbers"):
         prepare(scorer, test)

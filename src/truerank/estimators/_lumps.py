@@ -44,7 +44,13 @@ class Lumps:
     log_evidence: FloatArray
 
 
-def lumps(posterior: Posterior, metrics: Sequence[Metric], sizes: Sequence[float]) -> Lumps:
+def lumps(
+    posterior: Posterior,
+    metrics: Sequence[Metric],
+    sizes: Sequence[float],
+    *,
+    gradient: FloatArray | None = None,
+) -> Lumps:
     """Variances that lumps of several sizes add to metrics, and the evidence for each size.
 
     Parameters
@@ -55,6 +61,9 @@ def lumps(posterior: Posterior, metrics: Sequence[Metric], sizes: Sequence[float
         The metrics.
     sizes : list of float
         Standard deviations of the log of P(R) about the smooth law, at each rank.
+    gradient : array, optional
+        How the metrics move with the log of the law at each point, shape (n_metrics, n_points), if
+        not as means of their gains do.
 
     Returns
     -------
@@ -69,6 +78,9 @@ def lumps(posterior: Posterior, metrics: Sequence[Metric], sizes: Sequence[float
     evidence = np.zeros(len(stiff))
     for part in parts:
         pull, across, among, slope, reach = _derivatives(posterior, part, gain, n_lumps)
+        if gradient is not None:
+            slope = gradient @ posterior.spline.basis
+            reach = gradient[:, :n_lumps] / np.sqrt(posterior.support.weight[:n_lumps])
         given = part.covariance @ across  # how the spline gives way
         told, axes = np.linalg.eigh(among - across.T @ given)
         told = np.maximum(told, 0.0)  # away from the mode with lumps it need not be positive

@@ -63,6 +63,8 @@ def _share(
         sample_size=np.tile(size, len(parts)),
         sampled_rank=ranks,
         weight=weight,
+        # A share of each rank is no rank of its own: as many are independent as before.
+        squared_weight=counts.squared_weight * float(weight.sum()) / counts.total_weight,
     )
 
 

@@ -179,10 +179,12 @@ def _check_relevance(values: npt.NDArray[Any], name: str, column: str | None = N
     if values.dtype.kind not in "biuf":
         raise InputError(f"test: {where} must hold numbers, the relevance of each row")
     if not (none := ~(values > 0)).any():
-        if column is not None and (values != values[0]).any():
+        if values.size and (values != values[0]).any():
+            plain = "a matrix of ones" if column is None else "without the column"
+            have = "have" if column is None else "has"
             warnings.warn(
-                f"test: {where} has {np.unique(values).size} degrees of relevance; metrics are "
-                "binary, and every row counts as one target (without the column: no warning)",
+                f"test: {where} {have} {np.unique(values).size} degrees of relevance; metrics are "
+                f"binary, and every row counts as one target ({plain}: no warning)",
                 AssumptionWarning,
                 stacklevel=2,
             )

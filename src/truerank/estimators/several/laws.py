@@ -1,17 +1,16 @@
-"""A law for each class of targets: expected gains under it, and what it leaves open."""
+"""A law for each class of targets, and expected gains under it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from truerank._types import FloatArray, IntArray
 from truerank.estimators._base import Fit
-from truerank.estimators._posterior import Component, Posterior
 from truerank.estimators.likelihood import likelihood
 from truerank.estimators.several.classes import Classes
+from truerank.estimators.several.known import Known
 from truerank.estimators.several.places import Places, known_gains
 from truerank.estimators.several.views import View, views
 from truerank.estimators.support import NO_RANKS, RankDistribution, Support
@@ -19,30 +18,32 @@ from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
 
 _POOL_STEP = 0.01  # pools nearer than this (in log N) are read as one
-_ALIKE = 0.3  # correlation of the errors of the laws of classes
 
 
 class FittedPlaces(Places):
-    """A law for each class of places, on one support; with posteriors if smooth fitted them."""
+    """A law for each class of places, on one support; ``known`` is what samples tell of them."""
 
     def __init__(
-        self, counts: RankCounts, support: Support, classes: Classes, fits: Sequence[Fit]
+        self,
+        counts: RankCounts,
+        support: Support,
+        classes: Classes,
+        law: Sequence[FloatArray],
+        fits: Sequence[Fit],
+        known: Known | None,
     ) -> None:
-        self.counts, self.support, self.classes, self.fits = counts, support, classes, fits
-        self.law = np.stack([_law(fit, support) for fit in fits])  # (n_classes, n_points)
+        self.counts, self.support, self.classes = counts, support, classes
+        # (n_classes, n_points)
+        self.law = np.stack(law) + 1e-12 * support.weight / support.n_items
+        self.known = known
         told = [fit.converged for fit in fits if fit.converged is not None]
         self.converged = all(told) if told else None
         steps = [fit.n_iter for fit in fits if fit.n_iter is not None]
         self.n_iter = sum(steps) if steps else None
-        share = np.bincount(classes.of(counts), counts.weight, minlength=len(fits))
+        share = np.bincount(classes.of(counts), counts.weight, minlength=len(law))
         self.share: FloatArray = share / share.sum()  # of targets, by class
         self.distribution = RankDistribution(support, self.share @ self.law, NO_RANKS, NO_RANKS)
-        self._known: tuple[tuple[str, ...], list[_Spread]] = ((), [])
-
-    @property
-    def has_posterior(self) -> bool:
-        """Whether it knows what samples leave open of the laws."""
-        return all(fit.posterior is not None for fit in self.fits)
+        self._moved: tuple[tuple[str, ...], Moved | None] = ((), None)
 
     def masses(self, counts: RankCounts) -> tuple[FloatArray, IntArray]:
         """The laws, (n_classes, n_points), and the class of each outcome."""
@@ -62,115 +63,98 @@ class FittedPlaces(Places):
         return np.asarray(found / self.counts.total_weight)
 
     def variance(self, metrics: Sequence[Metric]) -> FloatArray:
-        """Variance of the errors of mean gains, what samples leave open of ranks and laws.
-
-        Classes have users and a base measure in common: their laws err alike in part.
-        """
-        parts = [part.variance for part in self._spreads(metrics)]
-        if not parts:
-            return np.zeros(len(metrics))
-        apart, together = np.sum(parts, axis=0), np.sum(np.sqrt(parts), axis=0) ** 2
-        return np.asarray((1.0 - _ALIKE) * apart + _ALIKE * together)
+        """Variance of the errors of mean gains: what samples leave open of ranks and laws."""
+        moved = self.moved(metrics)
+        return moved.own + moved.of_laws
 
     def influence(self, counts: RankCounts, metrics: Sequence[Metric]) -> FloatArray:
         found = self.gains(counts, metrics)
-        if not self.has_posterior:
+        if self.known is None:
             return found
-        spreads = {part.rows.number: part for part in self._spreads(metrics)}
-        shift = np.zeros(len(metrics))
+        moved = self.moved(metrics)
         for rows in self._parts(counts):
-            part = spreads.get(rows.number)
-            if part is not None:
-                found[rows.rows] += part.pull(rows)
-                weight = self.counts.weight[part.rows.rows]
-                shift += weight @ part.pull(part.rows) / self.counts.total_weight
+            found[rows.rows] += moved.pull(rows)
+        shift = np.zeros(len(metrics))
+        for rows in self._parts(self.counts):
+            shift += self.counts.weight[rows.rows] @ moved.pull(rows) / self.counts.total_weight
         return np.asarray(found - shift)  # over the users seen the mean is the estimate
 
-    def _spreads(self, metrics: Sequence[Metric]) -> list[_Spread]:
+    def moved(self, metrics: Sequence[Metric]) -> Moved:
+        """How mean gains move with the laws, found once."""
         key = tuple(metric.key for metric in metrics)
-        if self._known[0] != key:
-            found = []
+        if self._moved[0] != key or self._moved[1] is None:
+            shape = len(self.law), len(metrics), self.support.n_points
+            gradient, own = np.zeros(shape), np.zeros(len(metrics))
+            share = self.counts.weight / self.counts.total_weight
             for rows in self._parts(self.counts):
-                share = self.counts.weight[rows.rows] / self.counts.total_weight
-                law, posterior = self.law[rows.number], self.fits[rows.number].posterior
-                basis = np.empty((law.size, 0)) if posterior is None else posterior.spline.basis
-                moments = rows.moments(law, metrics, basis, share)
-                found.append(_Spread(rows, law, posterior, *moments))
-            self._known = (key, found)
-        return self._known[1]
+                law = self.law[rows.number]
+                gradient[rows.number], more = rows.moments(law, metrics, share[rows.rows])
+                own += more / self.counts.total_weight
+            self._moved = (key, Moved(self, own, gradient))
+        assert self._moved[1] is not None
+        return self._moved[1]
+
+    def expected_gradient(self, metrics: Sequence[Metric]) -> FloatArray:
+        """How mean gains under the laws alone change with the log of each law.
+
+        As if no target's own outcome was seen; (n_classes, n_metrics, n_points).
+        """
+        found = np.zeros((len(self.law), len(metrics), self.support.n_points))
+        of, weight = self.classes.of(self.counts), self.counts.weight / self.counts.total_weight
+        for view in views(self.counts, metrics, np.arange(self.counts.n_outcomes)):
+            shape = view.shapes(metrics, self.support.rank)
+            share = [
+                np.bincount(of[view.rows], weight[view.rows] * scale, len(self.law))
+                for scale in view.scale.T
+            ]
+            found[:, view.columns] += np.stack(share, axis=1)[:, :, None] * shape.T
+        return found * self.law[:, None]
 
     def _parts(self, counts: RankCounts) -> list[_ClassRows]:
         """The sampled outcomes of each class."""
         of = self.classes.of(counts)
         found = []
-        for number in range(len(self.fits)):
+        for number in range(len(self.law)):
             rows = np.flatnonzero((of == number) & ~counts.is_exact)
             if rows.size:
                 found.append(_ClassRows(counts, rows, number, self.support))
         return found
 
 
-def _law(fit: Fit, support: Support) -> FloatArray:
-    """The law of a class: what targets follow before their outcomes are seen."""
-    found = fit.distribution
-    if fit.posterior is not None:
-        found = fit.posterior.distribution(scope="population")
-    assert found is not None
-    mass = np.maximum(found.mass, 0.0) + found.masses_of_exact()
-    return np.asarray(mass + 1e-12 * support.weight / support.n_items)
+class Moved:
+    """How mean gains move with the laws of classes.
 
-
-@dataclass(frozen=True)
-class _Spread:
-    """What the sample of a class leaves open of mean gains, and how its outcomes move them.
-
-    ``slope`` is how they change with the coefficients of the law, (n_metrics, n_functions), ``own``
-    the variance of targets' own ranks given the law.
+    ``own`` is the variance of targets' own ranks given their laws, (n_metrics,); ``gradient`` how
+    mean gains change with the log of each law, (n_classes, n_metrics, n_points).
     """
 
-    rows: _ClassRows
-    law: FloatArray
-    posterior: Posterior | None
-    value: FloatArray
-    slope: FloatArray
-    own: FloatArray
-
-    @property
-    def variance(self) -> FloatArray:
-        """(n_metrics,)."""
-        total = self.own / self.rows.counts.total_weight
-        if self.posterior is None:
-            return total
-        for part, off in self._components():
-            spread = ((self.slope @ part.root) ** 2).sum(axis=1)
-            total = total + part.weight * (spread + (self.slope @ off) ** 2)
-        return total
-
-    def _components(self) -> list[tuple[Component, FloatArray]]:
-        """The components of the posterior, and how far their modes are from the mean of all."""
-        assert self.posterior is not None
-        parts = self.posterior.components
-        centre = sum(part.weight * part.mode for part in parts)
-        return [(part, part.mode - centre) for part in parts]
+    def __init__(self, places: FittedPlaces, own: FloatArray, gradient: FloatArray) -> None:
+        self.own = own
+        if places.known is None:
+            self.of_laws = np.zeros_like(own)
+            return
+        counts = places.counts
+        self._known = places.known
+        self.of_strays, self.single = self._known.slopes(gradient)
+        self.of_all = self.single @ self._known.all.basis
+        self.of_laws = self._known.variance(self.of_strays, self.single)
+        # A target of t weighs 1 / sqrt(t) in the fit of its class, 1 / t in that of all targets.
+        of = places.classes.of(counts)
+        weight = np.bincount(of, counts.weight / np.sqrt(counts.n_targets), len(gradient))
+        self._scale = counts.total_weight / np.maximum(weight, 1e-300)
+        self._scale_of_all = counts.total_weight / (counts.weight / counts.n_targets).sum()
 
     def pull(self, rows: _ClassRows) -> FloatArray:
-        """How much outcomes of the class move the mean gains by moving its law, a row each."""
-        assert self.posterior is not None
-        mine, law, basis = self.rows, self.law, self.posterior.spline.basis
-        parts = self._components()
-        within = sum(part.weight * part.covariance for part, _ in parts)
-        score = (rows.matrix @ (law[:, None] * basis)) / (rows.matrix @ law)[:, None] - law @ basis
-        found = score @ (self.slope @ within).T
-        # More evidence for a component draws the law to it.
-        laws = np.stack([self.posterior.spline.masses(part.mode) for part, _ in parts], axis=1)
-        evidence = np.log(np.maximum(rows.matrix @ laws, 1e-300))
-        toward = np.stack([part.weight * (self.slope @ off) for part, off in parts])
-        found = found + (evidence - evidence.mean(axis=1, keepdims=True)) @ toward
-        # A target of t weighs 1 / sqrt(t) in the fit of its class.
-        weight = mine.counts.weight[mine.rows] / np.sqrt(mine.counts.n_targets[mine.rows])
-        scale = self.posterior.n_users * mine.counts.total_weight / float(weight.sum())
-        each = scale / np.sqrt(rows.counts.n_targets[rows.rows])
-        return np.asarray(each[:, None] * found[rows.row])
+        """How much outcomes of a class move the mean gains by moving the laws, a row each."""
+        known, number = self._known, rows.number
+        n_targets = rows.counts.n_targets[rows.rows, None]
+        of_class = known.classes[number]
+        by_stray = of_class.pull(rows.matrix, self.of_strays[number]) * of_class.n_users
+        by_all = known.all.pull(rows.matrix, self.of_all) * known.all.n_users
+        return np.asarray(
+            self._scale[number] * by_stray[rows.row] / np.sqrt(n_targets)
+            + self._scale_of_all * by_all[rows.row] / n_targets
+        )
 
 
 class _ClassRows:
@@ -193,13 +177,15 @@ class _ClassRows:
         return found
 
     def moments(
-        self, law: FloatArray, metrics: Sequence[Metric], basis: FloatArray, share: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Sums over outcomes weighted by ``share``: gains, slopes in coefficients, variances."""
+        self, law: FloatArray, metrics: Sequence[Metric], share: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Sums over outcomes weighted by ``share``.
+
+        Of how gains change with the log of the law, (n_metrics, n_points), and of their variances.
+        """
         evidence = self.matrix @ law
-        of_basis = (self.matrix @ (law[:, None] * basis)) / evidence[:, None]
-        value, own = np.zeros((2, len(metrics)))
-        slope = np.zeros((len(metrics), basis.shape[1]))
+        own = np.zeros(len(metrics))
+        gradient = np.zeros((len(metrics), law.size))
         for view, at in self._views(metrics):
             shape = view.shapes(metrics, self._support.rank)
             used, back = np.unique(self.row[at], return_inverse=True)
@@ -210,12 +196,11 @@ class _ClassRows:
             total, squared = (
                 _sums(back, share[at, None] * view.scale**power, used.size) for power in (1, 2)
             )
-            columns = view.columns
-            value[columns] += (total * mean).sum(axis=0) + share[at] @ view.level
-            reach = ((total / evidence[used, None]).T @ matrix) * law * shape.T
-            slope[columns] += reach @ basis - (total * mean).T @ of_basis[used]
-            own[columns] += (squared * np.maximum(square - mean**2, 0.0)).sum(axis=0)
-        return value, slope, own
+            within = total / evidence[used, None]
+            reach = (within.T @ matrix) * shape.T - (within * mean).T @ matrix
+            gradient[view.columns] += law * reach
+            own[view.columns] += (squared * np.maximum(square - mean**2, 0.0)).sum(axis=0)
+        return gradient, own
 
     def _views(self, metrics: Sequence[Metric]) -> Iterator[tuple[View, IntArray]]:
         """Views of the outcomes, and where these are among our rows."""

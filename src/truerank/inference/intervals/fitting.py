@@ -250,6 +250,6 @@ def _has_posterior(fit: Fit) -> bool:
     """Whether a fit tells what its sample leaves open; nothing is, of exact ranks."""
     if fit.places is not None:
         return isinstance(fit.places, ExactPlaces) or (
-            isinstance(fit.places, FittedPlaces) and fit.places.has_posterior
+            isinstance(fit.places, FittedPlaces) and fit.places.known is not None
         )
     return fit.posterior is not None

@@ -9,22 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from functools import partial
 
 import numpy as np
 
 from truerank._types import FloatArray, IntArray
-from truerank.estimators import Fit, Smooth
+from truerank.estimators import Fit
+from truerank.estimators._lumps import lumps
 from truerank.estimators.likelihood import likelihood
 from truerank.estimators.several import FittedPlaces, Places
-from truerank.inference.intervals.error_law import ErrorLaw, error_law
+from truerank.inference.intervals.error_law import ErrorLaw
+from truerank.inference.intervals.misfit import (
+    LAW,
+    LEARNT,
+    LUMPS,
+    Stray,
+    features,
+    mean_variance,
+)
 from truerank.inference.intervals.redraw import MOST_USERS, DrawnUsers, drawn_points
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.schemes import Scheme
 
 _TIMES = 6  # redraws that tell a mean gain from its variance
-# What is learnt of real evaluations, and not of redraws.
-_LEARNT = ("lumps", "misfit")
 
 
 def several_law(
@@ -64,7 +72,7 @@ def several_law(
         negatives = negatives + np.minimum(more, (counts.targets_per_user - 1.0) * negatives)
     design = np.where(scatter > more, scatter / np.maximum(scatter - more, 1e-300), 1.0)
     ranks = ranks * np.maximum(design, 1.0)
-    unseen = np.maximum(laws.variance(metrics) - negatives - ranks, 0.0)
+    unseen = LAW**2 * np.maximum(laws.variance(metrics) - negatives - ranks, 0.0)
     if fit is reference:  # what its prior pulls towards is in the posterior
         bias = none
     found = replace(
@@ -75,7 +83,7 @@ def several_law(
         bias=np.where(bias**2 > 4.0 * (ranks + negatives / _TIMES), bias, 0.0),
         users=np.sqrt(np.maximum(scatter - negatives, 0.0)),
     )
-    return replace(found, **_learnt(counts, laws, metrics))
+    return replace(found, **_learnt(laws, metrics)._asdict())
 
 
 def _clustering(
@@ -191,24 +199,23 @@ def _of_scheme(
     )  # fmt: skip
 
 
-def _learnt(
-    counts: RankCounts, laws: FittedPlaces, metrics: Sequence[Metric]
-) -> dict[str, FloatArray]:
+def _learnt(laws: FittedPlaces, metrics: Sequence[Metric]) -> Stray:
     """What real evaluations stray from smooth laws, as learnt for users with one target.
 
-    Relative to the value: that of the same metric of all targets, each for itself.
+    It is about the law of all targets, each for itself: metrics move with it as the means of gains
+    of single targets do.
     """
-    single = counts.single()
-    typical = max(1, int(np.median(counts.n_targets)))
-    alike = [Metric("recall", typical) if m.cuts_at_targets else m for m in metrics]
-    distinct = {metric.key: metric for metric in alike}
-    fit = Smooth().fit(single, metrics=list(distinct.values()), support="auto", plug_in="plain")
-    law = error_law(single, fit, fit, Smooth(), list(distinct.values()), seed=0)
-    value = np.array([fit.values[key] for key in distinct])
-    at = [list(distinct).index(metric.key) for metric in alike]
-    mean = laws.mean(metrics)
-    return {
-        name: getattr(law, name)[at] / np.maximum(np.abs(value[at]), 1e-300) * np.abs(mean)
-        for name in _LEARNT
-        if hasattr(law, name)
-    }
+    known = laws.known
+    assert known is not None
+    gains = known.single_gains(laws.expected_gradient(metrics))
+    size = np.maximum(np.abs(gains).max(axis=1), 1e-300)
+    rank = laws.support.rank
+    single = [
+        Metric(metric.key, None, partial(np.interp, xp=rank, fp=gain))
+        for metric, gain in zip(metrics, np.abs(gains) / size[:, None], strict=True)
+    ]
+    found = lumps(known.all.posterior, single, list(LUMPS), gradient=laws.moved(metrics).single)
+    of_lumps = np.sqrt(mean_variance(found.variance, found.log_evidence[:, None]))
+    share = np.abs(gains) @ known.mass / size
+    below = LEARNT.of(features(known.targets, known.together, single))
+    return Stray(of_lumps, below * share * (1.0 - share) * size)
