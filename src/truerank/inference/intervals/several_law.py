@@ -26,6 +26,7 @@ from truerank.inference.intervals.misfit import (
     Stray,
     features,
     mean_variance,
+    sides,
 )
 from truerank.inference.intervals.redraw import MOST_USERS, DrawnUsers, drawn_points
 from truerank.metrics import Metric
@@ -217,5 +218,8 @@ def _learnt(laws: FittedPlaces, metrics: Sequence[Metric]) -> Stray:
     found = lumps(known.all.posterior, single, list(LUMPS), gradient=laws.moved(metrics).single)
     of_lumps = np.sqrt(mean_variance(found.variance, found.log_evidence[:, None]))
     share = np.abs(gains) @ known.mass / size
-    below = LEARNT.of(features(known.targets, known.together, single))
-    return Stray(of_lumps, below * share * (1.0 - share) * size)
+    told = features(known.targets, known.together, single)
+    worse, better = (
+        misfit * share * (1.0 - share) * size for misfit in sides(LEARNT.of(told.columns), told)
+    )
+    return Stray(of_lumps, worse, better)
