@@ -51,7 +51,7 @@ class Cell:
 
 
 def cells(redraws: int, estimator: str = "smooth", scope: str = "these-users") -> list[Cell]:
-    """All cells with at least 10 exact hits in the mean, the misfit learnt without the dataset."""
+    """All cells with at least 10 exact hits on average, the misfit learnt without the dataset."""
     found = []
     metrics = tr.metrics.parse(calibrate.METRICS)
     for (case, design, users), array in calibrate.kept(redraws, estimator).items():
@@ -187,7 +187,7 @@ class Page:
                 "metrics are estimated, and we look whether the exact metric of those users lies "
                 f"inside: {_between(redraws)} redraws of each of "
                 f"{len({(c.group, c.model, c.users) for c in found})} configurations, recall, ndcg "
-                "and ap at 1, 5, 10, 20 and 50, cells with at least 10 exact hits in the mean, no "
+                "and ap at 1, 5, 10, 20 and 50, cells with at least 10 exact hits on average, no "
                 "other selection. The misfit term is learnt without the dataset at hand "
                 "(`python -m benchmarks.misfit`). The priors of `smooth`, the odds of lumps and "
                 "how much of the posterior counts were chosen with all five datasets in view, so "
@@ -337,7 +337,7 @@ def _sharp(found: Sequence[Cell]) -> float:
 
 
 def _by_chance(found: Sequence[Cell], below: float) -> float:
-    """The share of cells that would be below, did all of them cover what they do in the mean."""
+    """The share of cells that would be below, did all of them cover what they do on average."""
     from scipy.stats import binom
 
     redraws = np.array([cell.redraws for cell in found])

@@ -24,6 +24,11 @@ STEPS_FIXED = 100
 STEPS_ADAPTIVE = 50
 
 
+def published_steps(counts: RankCounts) -> int:
+    """Number of EM steps behind the published tables, for samples like these."""
+    return STEPS_ADAPTIVE if counts.adaptive else STEPS_FIXED
+
+
 @dataclass(frozen=True)
 class MLE(Estimator):
     """The most likely distribution of global ranks, by EM from the uniform one (JL21 eq. 21).
@@ -160,7 +165,7 @@ class MLE(Estimator):
 
     def _n_steps(self, counts: RankCounts) -> int:
         if self.steps == "published":
-            return STEPS_ADAPTIVE if counts.adaptive else STEPS_FIXED
+            return published_steps(counts)
         assert isinstance(self.steps, int)
         return self.steps
 
