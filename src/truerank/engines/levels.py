@@ -241,8 +241,8 @@ class _Passes:
         if total < self.key.size:
             mean = self.key.size / self.n_users
             raise InputError(
-                f"budget is {self.budget:g} scored pairs per user; users have {mean:g} targets in "
-                f"the mean, so that at least {2 * mean:g} are needed"
+                f"budget is {self.budget:g} scored pairs per user; users have {mean:g} targets on "
+                f"average, so that at least {2 * mean:g} are needed"
             )
         return total
 

@@ -293,7 +293,7 @@ def parquet_metadata(path: Path) -> Mapping[bytes, bytes]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    if not path.is_file():  # a pipe would give what it holds once
+    if not os.path.isfile(path):  # a pipe would give what it holds once
         return {}
     try:
         return pq.read_schema(path).metadata or {}
