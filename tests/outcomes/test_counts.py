@@ -884,3 +884,27 @@ def test_as_users_keeps_proportions_and_says_how_many():
     assert few.weight.tolist() == [1.5, 0.75, 0.75]
     assert few.effective_users == pytest.approx(3)
     assert few.sampled_rank.tolist() == counts.sampled_rank.tolist()
+
+
+@pytest.mark.parametrize(
+    "sample", [{"num_negatives": 99}, {"sample_size": 100}, {"sample_size": 100, "hits": 2}]
+)
+def test_many_ranks_of_one_size_are_counted_as_one_by_one(sample):
+    """Arrays of ranks alone are counted before they are looked at; lists are not."""
+    ranks = np.random.default_rng(0).integers(1, 101, 5000)
+    if "hits" in sample:
+        sample = sample | {"ladder": (100, 400)}
+        ranks = np.where(ranks < 3, 3, ranks)
+    options = {**sample, "n_items": 3706, "replacement": False}
+    quick = RankCounts.from_ranks(ranks, **options)
+    slow = RankCounts.from_ranks(ranks.tolist(), **options)
+    assert quick == slow
+    assert (quick.n_users, quick.squared_weight) == (slow.n_users, slow.squared_weight)
+
+
+@pytest.mark.parametrize("bad", [0, 101])
+def test_a_bad_one_of_many_ranks_is_named(bad):
+    ranks = np.full(5000, 7)
+    ranks[4321] = bad
+    with pytest.raises(InputError, match=f"sampled_rank is {bad} at row 4321"):
+        RankCounts.from_ranks(ranks, n_items=3706, num_negatives=99)

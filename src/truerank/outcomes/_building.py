@@ -144,6 +144,13 @@ class Building(Algebra):
         (1.0, [1, 2], [2, 2])
         """
         _arguments.check(Building.from_ranks, locals())
+        squared_weight = None
+        about_rows = (user_ids, item_ids, weights, scores, place, n_targets, offset)
+        if all(given is None for given in about_rows) and not zero_based:
+            sizes = (n_items, sample_size, num_negatives)
+            if (found := _ranks.counted(ranks, *sizes)) is not None:
+                squared_weight = float(len(ranks))
+                ranks, weights = found
         units = _ranks.units(
             ranks,
             n_items=n_items,
@@ -173,7 +180,7 @@ class Building(Algebra):
             units.weight,
             replicate=units.replicate,
             n_users=units.n_users,
-            squared_weight=None,
+            squared_weight=squared_weight,
             **units.targets,
         )
 

@@ -185,6 +185,9 @@ def same_weight(weight: FloatArray, unit: IntArray, first: IntArray) -> FloatArr
     return weight[first]
 
 
+_MANY = 1000  # ranks that are counted before they are looked at
+
+
 @dataclass(frozen=True)
 class Units:
     """Ranks ready to be counted, one per user or per (user, target): arrays of shape (n_units,).
@@ -202,6 +205,30 @@ class Units:
     n_users: float
     replicate: IntArray | None
     targets: dict[str, Any]
+
+
+def counted(
+    ranks: Any, n_items: Any, sample_size: Any, num_negatives: Any
+) -> tuple[IntArray, FloatArray] | None:
+    """Distinct ranks and how many there are of each, if that is all that tells rows apart.
+
+    None where each row has to be looked at: pools or sizes of their own, a rank that is not
+    possible, or few ranks.
+    """
+    sizes = (n_items, sample_size, num_negatives)
+    if any(isinstance(size, bool) or not isinstance(size, (int, np.integer, type(None)))
+           for size in sizes):  # fmt: skip
+        return None
+    if not isinstance(ranks, np.ndarray) or np.ma.isMaskedArray(ranks):
+        return None
+    if ranks.ndim != 1 or ranks.dtype.kind not in "iu" or ranks.size < _MANY:
+        return None
+    largest = sample_size if num_negatives is None else num_negatives + 1
+    if largest is None or ranks.min() < 1 or ranks.max() > min(largest, ranks.size):
+        return None
+    number = np.bincount(ranks)
+    distinct = np.flatnonzero(number)
+    return distinct, number[distinct].astype(np.float64)
 
 
 def units(
