@@ -166,16 +166,20 @@ class RankedUsers:
     def __init__(self, counts: RankCounts, law: RankDistribution) -> None:
         self._counts = counts
         self._support = law.support
-        sampled = ~counts.is_exact
-        self._place = np.cumsum(sampled) - 1  # of each sampled outcome in the likelihood
-        self._matrix = likelihood(counts, law.support).matrix
         mass = np.maximum(law.mass, 0.0) + law.masses_of_exact()
         self._mass = mass + 1e-12 * law.support.weight / law.support.n_items
         unit = counts.squared_weight / counts.total_weight
         unit = max(unit, counts.total_weight / MOST_USERS)
         self.scale = counts.effective_users / (counts.total_weight / unit)
         edge = np.rint(np.cumsum(counts.weight) / unit)
-        self._row = np.repeat(np.arange(counts.n_outcomes), np.diff(edge, prepend=0).astype(int))
+        number = np.diff(edge, prepend=0).astype(int)
+        self._row = np.repeat(np.arange(counts.n_outcomes), number)
+        drawn = number > 0
+        some = counts.select(drawn)
+        assert some is not None
+        self._matrix = likelihood(some, law.support).matrix
+        # Of each sampled outcome in the likelihood.
+        self._place = np.cumsum(drawn & ~counts.is_exact) - 1
         self._pool = merged_pools(counts, MOST_POOLS)
 
     @property
