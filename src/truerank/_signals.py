@@ -53,9 +53,10 @@ def handled() -> Iterator[None]:
 
 def _handle(number: int, frame: FrameType | None) -> None:
     if _importing(frame):
-        files = sys.modules.get("truerank._files")
-        if files is not None:
-            files.remove_temporaries()
+        files = sys.modules.get("truerank._files")  # it may be what is imported, half of it there
+        remove = getattr(files, "remove_temporaries", None)
+        if remove is not None:
+            remove()
         os._exit(128 + number)
     raise KeyboardInterrupt if number == signal.SIGINT else Terminated
 
