@@ -202,6 +202,7 @@ def features(counts: RankCounts, reference: Fit, metrics: Sequence[Metric]) -> F
         For each metric.
     """
     assert reference.distribution is not None
+    assert reference.posterior is not None
     smooth = reference.distribution
     n_items = int(counts.n_items.max())
     worst, span = _spans(metrics)
