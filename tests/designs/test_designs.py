@@ -137,8 +137,8 @@ def test_laws_and_costs():
     assert Adaptive(budget=900).pairs(500.0) == 500
     # Of a user with three targets.
     assert Exact().pairs(500.0, 3) == 502
-    assert Fixed(num_negatives=99).pairs(500.0, 3) == 300
-    assert Adaptive(budget=900).pairs(500.0, 3) == 900
+    assert Fixed(num_negatives=99).pairs(500.0, 3) == 102
+    assert Adaptive(budget=900).pairs(500.0, 3) == 502
 
 
 # -- frozen negatives --------------------------------------------------------------------------

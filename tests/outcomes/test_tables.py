@@ -103,7 +103,7 @@ def test_other_spellings(frame: Callable[..., Any], names: tuple[str, ...]) -> N
     assert found == RankCounts.from_ranks(
         [1, 4, 4], user_ids=[1, 1, 2], item_ids=[5, 6, 5], **DESIGN, **targets
     )
-    assert found.n_targets.tolist() == [2, 1, 2]
+    assert sorted(found.n_targets.tolist()) == [1, 2, 2]
 
 
 @pytest.mark.parametrize("pool", ["n_items", "pool_size", "num_items"])

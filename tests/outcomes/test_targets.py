@@ -165,10 +165,12 @@ def test_scores_order_targets_that_met_other_negatives() -> None:
     assert not counts.replicate.any()
 
 
-def test_targets_that_met_the_same_negatives_are_in_one_replicate_group() -> None:
+def test_targets_that_met_the_same_negatives_are_marked() -> None:
     for counts in (count(**SHARED), count(ranks=[6, 1, 3, 3], rank_among="list")):
         several = counts.n_targets > 1
-        assert (counts.replicate[several] == counts.block[several]).all()
+        shared = np.array([scheme.shared for scheme in counts.schemes])[counts.scheme]
+        assert (shared == several).all()
+        assert not counts.replicate.any()
         assert (counts.block[several] > 0).all()
         assert (counts.block[~several] == 0).all()
         assert len(set(counts.block[several].tolist())) == 1

@@ -19,12 +19,13 @@ class Adaptive(Design):
     All users begin with a sample of ``start``. Those with fewer than ``hits`` negatives above the
     target go on to ``growth`` times the size, and so on up to ``stop``: effort goes where the top
     of the ranking is decided. A larger sample continues a smaller one: who goes on to a size has
-    the negatives that `Fixed` draws with that size and seed.
+    the negatives that `Fixed` draws with that size and seed. The targets of a user share its
+    negatives, each of which is scored once: a user costs as much as its longest sample.
 
     Parameters
     ----------
     budget : float or None, default 200
-        Scored pairs per user averaged over users, at most; the target's own score counts. All
+        Scored pairs per user averaged over users, at most; the targets' own scores count. All
         users who go on take a level together while the budget covers it; the level that it does not
         cover is shrunk to what is left and is the last. If all have ended before the budget is
         spent, more hits are asked for. None for as many pairs as the ladder takes. Calls of a
@@ -107,7 +108,7 @@ class Adaptive(Design):
         return Scheme(self.replacement, self.ladder(catalogue), self.hits)
 
     def pairs(self, n_items: float, targets: float = 1.0) -> float | None:
-        return None if self.budget is None else float(min(self.budget, n_items * targets))
+        return None if self.budget is None else float(min(self.budget, n_items - 1 + targets))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -65,7 +65,7 @@ class Auto(Design):
         )
 
     def pairs(self, n_items: float, targets: float = 1.0) -> float | None:
-        return None if self.budget is None else float(min(self.budget, n_items * targets))
+        return None if self.budget is None else float(min(self.budget, n_items - 1 + targets))
 
 
 def check_error(error: float) -> float:

@@ -16,10 +16,13 @@ from truerank.outcomes.schemes import Scheme
 class Fixed(Design):
     """Rank every target among the same number of random negatives.
 
+    The targets of a user share its negatives: each negative is scored once per user.
+
     Parameters
     ----------
     num_negatives : int, optional
-        Negatives per target. Give this or ``sample_size``.
+        Negatives per user, among which each of its targets is ranked. Give this or
+        ``sample_size``.
     sample_size : int, optional
         The same with the target counted: 99 negatives are a sample of 100.
     replacement : bool, default False
@@ -69,7 +72,7 @@ class Fixed(Design):
         return Scheme(self.replacement)
 
     def pairs(self, n_items: float, targets: float = 1.0) -> float:
-        return (self.sample_size or 0) * targets
+        return (self.num_negatives or 0) + targets
 
     def _told(self) -> list[Field[Any]]:
         return [field for field in super()._told() if field.name != "sample_size"]

@@ -13,6 +13,7 @@ come again in later levels: with replacement, or for another target of the same 
 from __future__ import annotations
 
 import copy
+import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ import numpy as np
 
 from truerank._types import FloatArray, IntArray
 from truerank.designs import Adaptive, Design, Exact, Fixed
-from truerank.designs.climb import Money, climb
+from truerank.designs.climb import Money, climb, shared_pairs
 from truerank.designs.purse import Purse
 from truerank.engines._parts import Allowance, DrawnRows, Level, Survey, ToAsk, Whole
 from truerank.engines.batches import Counted
@@ -219,9 +220,14 @@ class _Passes:
             assert isinstance(design, Fixed)
             assert design.sample_size is not None
             self.scheme = Scheme(design.replacement, (design.sample_size,))
-        scheme, above, size = climb(self.scheme, self.n_items, self.draw, total=total, money=money)
+        several = bool((self.known["n_targets"] > 1).any())
+        user = np.unique(self.known["user"], return_inverse=True)[1] if several else None
+        scheme, above, size = climb(
+            self.scheme, self.n_items, self.draw, user=user, total=total, money=money
+        )
         if isinstance(design, Fixed):
             scheme, design = Scheme(design.replacement), of_size(design, int(size.max()))
+        scheme = dataclasses.replace(scheme, shared=several)
         return self._where(design, scheme, above, size)
 
     def draw(self, rows: IntArray, before: IntArray, goal: IntArray) -> IntArray:
@@ -260,8 +266,11 @@ class _Passes:
     def _where(self, design: Design, scheme: Scheme, above: IntArray, size: IntArray) -> Climbed:
         broken = while_drawing(design, self.kernel.ties) != "count"
         policy = "optimistic" if broken and not isinstance(design, Exact) else self.kernel.ties
+        pairs = self.pairs
+        if self.purse is None and not isinstance(design, Exact):
+            pairs = shared_pairs(np.unique(self.known["user"], return_inverse=True)[1], size)
         return Climbed(
-            self.known, self.score, above, self.tied, policy, size, scheme, self.pairs, design,
+            self.known, self.score, above, self.tied, policy, size, scheme, pairs, design,
         )  # fmt: skip
 
     def _allowance(self) -> Allowance | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -205,6 +206,9 @@ class Algebra(Columns):
         """
         _arguments.check(Algebra.single_rows, locals())
         key = [getattr(self, name)[rows] for name in KEY[:-1]]
+        alone = [replace(scheme, shared=False) for scheme in self.schemes]
+        distinct = sorted(set(alone))
+        key[0] = np.array([distinct.index(scheme) for scheme in alone])[key[0]]
         if _checks.real(near, "near", low=0.0, high=1.0) > 1e-9:
             step = np.rint(np.exp(near * np.rint(np.log(key[1]) / near))).astype(np.int64)
             key[1] = np.where((key[2] * 2 <= key[1]) & (key[2] * 2 <= step), step, key[1])
@@ -216,7 +220,7 @@ class Algebra(Columns):
         kept = order[new]
         columns = dict(zip(KEY, (column[kept] for column in key), strict=False))
         one = np.ones(kept.size)
-        return self._build(schemes=self.schemes, **columns, weight=one), row
+        return self._build(schemes=distinct, **columns, weight=one), row
 
     def of_replicate(self, group: int) -> Self:
         """The same outcomes, marked as those of one replicate group.

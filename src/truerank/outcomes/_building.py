@@ -178,7 +178,6 @@ class Building(Algebra):
             units.sample_size,
             units.sampled_rank,
             units.weight,
-            replicate=units.replicate,
             n_users=units.n_users,
             squared_weight=squared_weight,
             **units.targets,

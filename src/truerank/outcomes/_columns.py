@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -61,7 +61,8 @@ class Columns:
         n_dropped: int = 0,
     ) -> Self:
         """Sort, add up equal outcomes, drop empty ones."""
-        named = list(schemes)
+        whole = sample_size == n_items
+        named, scheme = _shared_if_it_matters(list(schemes), scheme, n_targets, whole)
         kept = tuple(sorted(set(named)))
         code = np.array([kept.index(s) for s in named], dtype=np.int64)[scheme]
         group = np.zeros_like(code) if replicate is None else replicate
@@ -157,14 +158,21 @@ class Columns:
 
     @property
     def pairs_per_user(self) -> float:
-        """Mean number of scored pairs per user and target, the target's own included.
+        """Mean number of scored pairs per user, targets included.
+
+        Negatives that the targets of a user share count once: those of its best target, which is
+        ranked among no fewer than the others.
 
         Examples
         --------
         >>> tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706).pairs_per_user
         100.0
         """
-        return float(self.weight @ self.sample_size) / self.total_weight
+        if not self.several:
+            return float(self.weight @ self.sample_size) / self.total_weight
+        shared = np.array([scheme.shared for scheme in self.schemes])[self.scheme]
+        counted = np.where((shared | self.is_exact) & (self.place > 1), 1, self.sample_size)
+        return float(self.weight @ counted) / self.n_users
 
     @property
     def adaptive(self) -> bool:
@@ -216,7 +224,7 @@ class Columns:
 
     def __repr__(self) -> str:
         kinds = dict.fromkeys(
-            f"adaptive {scheme.name}"
+            f"adaptive {replace(scheme, shared=False).name}"
             if scheme.adaptive
             else f"{'with' if scheme.replacement else 'without'} replacement"
             for scheme in self.schemes
@@ -240,7 +248,10 @@ class Columns:
         """How many targets users have, if it is not one each."""
         if not (self.n_targets > 1).any():
             return ""
-        return f", {_spread(self.n_targets)} targets each"
+        shared = any(scheme.shared for scheme in self.schemes)
+        return f", {_spread(self.n_targets)} targets each" + (
+            ", which share negatives" if shared else ""
+        )
 
     def __eq__(self, other: object) -> bool:
         """Same outcomes and weights (fractions to 1e-12, whole users exactly)."""
@@ -263,6 +274,23 @@ class Columns:
         """A copy with some columns changed, built again: sorted, equal outcomes added up."""
         names = (*KEY, *TARGETS, "schemes", "weight", "n_users", "squared_weight", "n_dropped")
         return self._build(**({name: getattr(self, name) for name in names} | changes))
+
+
+def _shared_if_it_matters(
+    schemes: list[Scheme],
+    code: IntArray,
+    n_targets: IntArray | None,
+    whole: npt.NDArray[np.bool_],
+) -> tuple[list[Scheme], IntArray]:
+    """Schemes and codes of outcomes: single targets and whole pools share no random negatives."""
+    if not any(scheme.shared for scheme in schemes):
+        return schemes, code
+    alone = [replace(scheme, shared=False) for scheme in schemes]
+    if n_targets is None:
+        return alone, code
+    exact = np.array([not (scheme.replacement or scheme.adaptive) for scheme in schemes])[code]
+    matters = (n_targets > 1) & ~(whole & exact)
+    return schemes + alone, np.where(matters, code, code + len(schemes))
 
 
 def about_targets(n_rows: int, **given: Any) -> dict[str, IntArray | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -203,7 +203,6 @@ class Units:
     sampled_rank: IntArray
     weight: FloatArray
     n_users: float
-    replicate: IntArray | None
     targets: dict[str, Any]
 
 
@@ -280,7 +279,6 @@ def units(
     more = said is not None and bool((said > 1).any())
     if more and user is None:
         raise InputError("n_targets is above 1 and there is no user_id; targets belong to users")
-    replicate = None
     if user is not None and unit is not None and (more or unit.max() > user.max()):
         number = _counted(user, unit, said)
         about["n_targets"] = number
@@ -298,8 +296,7 @@ def units(
             pool = pool - others
             size = size if sample_size is None else size - others
         about["block"] = _places.blocks(user_ids, number)
-        if rank_among == "list" or shared_negatives:
-            replicate = about["block"]
+        scheme = replace(scheme, shared=rank_among == "list" or bool(shared_negatives))
     try:
         check_outcomes(scheme, pool, size, rank)
     except InputError as error:
@@ -317,7 +314,6 @@ def units(
     first = np.arange(rank.size) if user is None else np.unique(user, return_index=True)[1]
     return Units(
         scheme, row, pool, size, rank, weight, float(weight[first].sum()),
-        None if replicate is None else replicate[row],
         {name: None if column is None else column[row] for name, column in about.items()},
     )  # fmt: skip
 

@@ -298,10 +298,14 @@ class Reading:
 
     def under(self, scheme: str | None) -> Reading:
         """With the law that metadata of ranks name, as `truerank.rank` notes it, if unsaid."""
-        if scheme is None or not self.unsaid:
+        if scheme is None:
             return self
         law = Scheme.parse(scheme)
-        told = {"replacement": law.replacement, "ladder": law.ladder, "hits": law.hits}
+        told: dict[str, Any] = {}
+        if self.unsaid:
+            told = {"replacement": law.replacement, "ladder": law.ladder, "hits": law.hits}
+        if self.options.get("shared_negatives") is None:
+            told["shared_negatives"] = law.shared or None
         return replace(self, options={**self.options, **told})
 
     def ranked(self, source: tables.Table) -> tuple[tables.Table, int]:

@@ -44,11 +44,15 @@ class Scheme:
         Of lists that end early, the number of ranks that were seen: a target beyond them has the
         outcome ``seen`` + 1, which stands for all ranks above ``seen``. None where every rank is
         seen. Not with a ladder.
+    shared : bool, default False
+        Whether the targets of a user met the same negatives: each sampled rank follows the same
+        law, but those of a user move together. It means nothing for users with one target, and
+        counts drop it there.
 
     Examples
     --------
     >>> tr.Scheme(replacement=False)
-    Scheme(replacement=False, ladder=(), hits=1, seen=None)
+    Scheme(replacement=False, ladder=(), hits=1, seen=None, shared=False)
     >>> tr.Scheme(seen=5).name
     'with:seen=5'
     >>> tr.Scheme(replacement=False, ladder=(100, 200, 400), hits=2).name
@@ -59,19 +63,19 @@ class Scheme:
     ladder: tuple[int, ...] = ()
     hits: int | tuple[int, ...] = 1
     seen: int | None = None
+    shared: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.replacement, (bool, np.bool_)):
-            raise InputError(
-                f"replacement is {_checks.shown(self.replacement)}; it must be True or False"
-            )
+        for name in ("replacement", "shared"):
+            if not isinstance(value := getattr(self, name), (bool, np.bool_)):
+                raise InputError(f"{name} is {_checks.shown(value)}; it must be True or False")
+            object.__setattr__(self, name, bool(value))
         if isinstance(self.ladder, str) or not isinstance(self.ladder, Iterable):
             said = _checks.shown(self.ladder)
             raise InputError(f"ladder is {said}; it must be a sequence of sample sizes")
         sizes = tuple(
             _checks.integer(size, "ladder size", low=2) for size in _checks.listed(self.ladder)
         )
-        object.__setattr__(self, "replacement", bool(self.replacement))
         object.__setattr__(self, "ladder", sizes)
         object.__setattr__(self, "hits", _hits(self.hits, len(sizes)))
         if any(b <= a for a, b in itertools.pairwise(sizes)):
@@ -87,9 +91,9 @@ class Scheme:
         return self._key < other._key
 
     @property
-    def _key(self) -> tuple[bool, tuple[int, ...], tuple[int, ...], float]:
+    def _key(self) -> tuple[bool, tuple[int, ...], tuple[int, ...], float, bool]:
         last = np.inf if self.seen is None else float(self.seen)
-        return self.replacement, self.ladder, self.thresholds, last
+        return self.replacement, self.ladder, self.thresholds, last, self.shared
 
     @property
     def thresholds(self) -> tuple[int, ...]:
@@ -117,7 +121,7 @@ class Scheme:
 
     @property
     def name(self) -> str:
-        """The scheme as text that :meth:`parse` reads: with or without, ladder, hits or seen.
+        """The scheme as text that :meth:`parse` reads: replacement, ladder, hits or seen, shared.
 
         Examples
         --------
@@ -131,6 +135,8 @@ class Scheme:
             parts += [f"hits={','.join(map(str, hits))}"] if hits != (1,) else []
         if self.seen is not None:
             parts.append(f"seen={self.seen}")
+        if self.shared:
+            parts.append("shared")
         return ":".join(parts)
 
     @classmethod
@@ -141,7 +147,7 @@ class Scheme:
         ----------
         name : str
             ``"with"`` or ``"without"``, then ``:`` and a ladder, then ``:hits=`` and hits; or
-            ``:seen=`` and a number.
+            ``:seen=`` and a number. At the end ``:shared``, if a user's targets share negatives.
 
         Returns
         -------
@@ -156,13 +162,15 @@ class Scheme:
         Examples
         --------
         >>> tr.Scheme.parse("without:100,200")
-        Scheme(replacement=False, ladder=(100, 200), hits=1, seen=None)
+        Scheme(replacement=False, ladder=(100, 200), hits=1, seen=None, shared=False)
         """
         kind, *rest = str(name).split(":")
+        shared = rest[-1:] == ["shared"]
+        rest = rest[:-1] if shared else rest
         try:
             if kind in ("with", "without") and rest and rest[0].startswith("seen="):
                 (given,) = rest
-                return cls(kind == "with", seen=int(given.removeprefix("seen=")))
+                return cls(kind == "with", seen=int(given.removeprefix("seen=")), shared=shared)
             if kind not in ("with", "without") or len(rest) > 2:
                 raise ValueError
             ladder = tuple(int(size) for size in rest[0].split(",")) if rest else ()
@@ -173,7 +181,7 @@ class Scheme:
                 f"scheme is {name!r}; expected 'with' or 'without', then ':' and a ladder of "
                 "sizes for adaptive sampling, as in 'without:100,200,400'"
             ) from None
-        return cls(kind == "with", ladder, hits if len(hits) > 1 else hits[0])
+        return cls(kind == "with", ladder, hits if len(hits) > 1 else hits[0], shared=shared)
 
     def stages(self, n_items: int, sample_size: int) -> tuple[int, ...]:
         """The sample sizes that a user of a pool may end with.

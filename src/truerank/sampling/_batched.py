@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from truerank._types import FloatArray, IntArray
-from truerank.designs.climb import Money, climb
+from truerank.designs.climb import Money, climb, shared_pairs
 from truerank.sampling import _tie_modes, streams
 from truerank.sampling._drawing import Drawing, Ranked
 from truerank.scoring.ledger import Ledger, asking_once, by_pairs
@@ -28,8 +28,6 @@ class Batched:
         Negatives of the target's score in the last draw of each row, (n_rows,).
     target_score
         (n_rows,); NaN where it is not known yet.
-    pairs
-        Pairs asked for so far.
     """
 
     def __init__(self, scorer: Scorer, task: Task, drawing: Drawing) -> None:
@@ -41,7 +39,6 @@ class Batched:
         self._task, self._drawing = task, drawing
         self.tied = np.zeros(task.n_rows, dtype=np.int64)
         self.target_score: FloatArray = np.full(task.n_rows, np.nan)
-        self.pairs = 0
 
     @property
     def money(self) -> Money | None:
@@ -62,11 +59,14 @@ class Batched:
         """Pairs that `draw` has to ask for, at most: of targets, of first new negatives, ..."""
         wanted = np.zeros(int((goal - before).max()) + 1, dtype=np.int64)
         assert isinstance(self._scorer, Ledger)
+        first = np.zeros(rows.size, dtype=bool)  # of its user: the others meet the same negatives
+        first[np.unique(self._task.group[rows], return_index=True)[1]] = True
         for part, items in self._negatives(rows, before, goal):
             here = rows[part]
             pairs = np.concatenate([self._task.target[here][:, None], items], axis=1)
             unknown = ~self._scorer.is_known(self._task.user[here], pairs)
             unknown[:, 0] &= np.isnan(self.target_score[here])
+            unknown[:, 1:] &= first[part, None]
             wanted[: pairs.shape[1]] += unknown.sum(axis=0)
         return wanted
 
@@ -97,7 +97,6 @@ class Batched:
         scores = checked(
             self._scorer.score(self._task.user[rows], asked), asked.shape, self._scorer.label
         )
-        self.pairs += asked.size
         if ask_target:
             self.target_score[rows] = scores[:, 0]
             scores = scores[:, 1:]
@@ -123,12 +122,13 @@ def sample(scorer: Scorer, task: Task, drawing: Drawing, advance: Callable[[int]
             drawing.scheme,
             task.n_items,
             sampler.draw,
+            user=task.group if task.several else None,
             total=drawing.total,
             money=sampler.money,
             advance=told,
         )
     return Ranked(
-        above, sampler.tied, size, sampler.pairs, scheme, drawing.breaks_ties,
+        above, sampler.tied, size, shared_pairs(task.group, size), scheme, drawing.breaks_ties,
         target_score=sampler.target_score,
     )  # fmt: skip
 
@@ -151,7 +151,8 @@ def given(
             above[rows], tied[rows] = sampler.count(rows, negatives[place])
             told(rows.size)
     return Ranked(
-        above, tied, length + 1, sampler.pairs, drawing.scheme, drawing.breaks_ties,
+        above, tied, length + 1, task.n_rows + int(start[-1]), drawing.scheme,
+        drawing.breaks_ties,
         target_score=sampler.target_score,
     )  # fmt: skip
 

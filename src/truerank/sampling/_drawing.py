@@ -27,7 +27,7 @@ class Ranked:
     sample_size
         The target and its negatives.
     pairs
-        Pairs that the scorer was asked for, in all.
+        Pairs that the scorer was asked for, in all; negatives that targets of a user share once.
     scheme
         The law of the ranks: as asked for, the ladder cut where a budget ended.
     ties_broken

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truerank._types import IntArray
-from truerank.designs.climb import climb
+from truerank.designs.climb import climb, shared_pairs
 from truerank.errors import InputError
 from truerank.sampling._drawing import Drawing, Ranked
 from truerank.scoring._count import SWITCH
@@ -64,11 +64,6 @@ class Fused:
         # What a user leaves out, once for all levels.
         self._left_out = task.start[task.group], task.start[task.group + 1], task.left_out
         self._rooms = _Rooms(self._room)
-
-    @property
-    def pairs(self) -> int:
-        """Pairs scored so far, targets included."""
-        return int(self.size[self.size > 1].sum())
 
     def draw(self, rows: IntArray, before: IntArray, goal: IntArray) -> IntArray:
         """Take rows from samples of ``before``, equal for all, to ``goal``; the new hits."""
@@ -121,10 +116,11 @@ def sample(
         sampler.climb(np.arange(task.n_rows), scheme.ladder, scheme.thresholds, advance)
     else:
         scheme, _, _ = climb(
-            scheme, task.n_items, sampler.draw, total=drawing.total, advance=advance
-        )
+            scheme, task.n_items, sampler.draw, user=task.group if task.several else None,
+            total=drawing.total, advance=advance,
+        )  # fmt: skip
     above, tied, size = sampler.above, sampler.tied, sampler.size
-    return Ranked(above, tied, size, sampler.pairs, scheme, drawing.breaks_ties)
+    return Ranked(above, tied, size, shared_pairs(task.group, size), scheme, drawing.breaks_ties)
 
 
 def sample_shared(
@@ -187,7 +183,8 @@ def sample_shared(
         rest = Fused(found, scorer, task, drawing)
         rest.above, rest.tied, rest.size[~short] = above, tied, size[~short]
         rest.climb(np.flatnonzero(short), drawing.scheme.ladder, (), lambda n_rows: None)
-    return Ranked(above, tied, size, int(size.sum()), drawing.scheme, drawing.breaks_ties)
+    n_pairs = shared_pairs(task.group, size)
+    return Ranked(above, tied, size, n_pairs, drawing.scheme, drawing.breaks_ties)
 
 
 def given(

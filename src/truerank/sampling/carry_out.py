@@ -95,7 +95,8 @@ def _carried_out(
         held = negatives_of(design, task, scorer, seed)
         drawing = drawing_of(design.scheme(task.catalogue), mode, held.task, seed)
         found = _given(scorer, held.task, held.start, held.items, drawing, progress)
-        return dataclasses.replace(found, rows=held.rows, facts=held.facts)
+        scheme = dataclasses.replace(found.scheme, shared=held.shared)
+        return dataclasses.replace(found, scheme=scheme, rows=held.rows, facts=held.facts)
     if isinstance(design, Adaptive):
         scheme = design.scheme(task.catalogue)
         total = negatives_within(design.budget, task)
@@ -273,12 +274,11 @@ def negatives_within(budget: float | None, task: Task) -> int | None:
     if budget is None or pairs is None:
         return None
     total = pairs - task.n_rows
-    if total < task.n_rows:
-        least = 2 * task.n_rows / task.n_users
+    if total < task.n_users:
+        each = task.n_rows / task.n_users
         raise InputError(
-            f"budget is {budget:g} scored pairs per user; users have "
-            f"{task.n_rows / task.n_users:g} targets on average, so that at least {least:g} are "
-            "needed: each target's own score and one negative"
+            f"budget is {budget:g} scored pairs per user; users have {each:g} targets on average, "
+            f"so that at least {each + 1:g} are needed: the targets' own scores and one negative"
         )
     return total
 
@@ -412,7 +412,8 @@ def _fixed(
         keys = blocks.stream_keys(block, seed)
         drawing = dataclasses.replace(drawing, keys=keys, shared=True)
     found = sample(scorer, task, drawing, progress=progress)
-    return dataclasses.replace(found, scheme=design.scheme(task.catalogue), replicate=replicate)
+    scheme = dataclasses.replace(design.scheme(task.catalogue), shared=task.several)
+    return dataclasses.replace(found, scheme=scheme, replicate=replicate)
 
 
 def _given(
@@ -444,7 +445,7 @@ def drawing_of(
     draw: Draw = Uniform(),
     total: int | None = None,
 ) -> Drawing:
-    """What to draw for the rows of a task, each user on its own stream."""
-    # Negatives are a target's own; ties are broken alike for all targets of a user.
-    keys, tie_keys = task.keys(seed), _tie_modes.keys(user_keys(task.user_id, seed))
-    return Drawing(scheme, total, _tie_modes.code(mode), keys, tie_keys, draw)
+    """What to draw for the rows of a task: each user has one stream, which its targets share."""
+    keys = user_keys(task.user_id, seed)
+    scheme = dataclasses.replace(scheme, shared=task.several)
+    return Drawing(scheme, total, _tie_modes.code(mode), keys, _tie_modes.keys(keys), draw)

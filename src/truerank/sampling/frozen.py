@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from truerank.designs.fixed import Fixed
 from truerank.designs.frozen import Frozen, FrozenNegatives, check_repeated, raise_if, starts
 from truerank.designs.probability import Probability
 from truerank.errors import InputError
-from truerank.rng import draws, unit
+from truerank.rng import draws, unit, user_keys
 from truerank.sampling import streams
 from truerank.sampling.pools import check_pools
 from truerank.scoring.scorer import Scorer
@@ -33,7 +33,7 @@ class Held:
     """The negatives that a task meets: those of row i of ``task`` are items[start[i]:start[i + 1]].
 
     ``rows`` are the rows of the task that was asked for, where not all have negatives; ``facts`` go
-    to the protocol card.
+    to the protocol card. ``shared``: the targets of each user meet the same negatives.
     """
 
     task: Task
@@ -41,6 +41,7 @@ class Held:
     items: IntArray
     rows: IntArray | None
     facts: dict[str, Any]
+    shared: bool
 
 
 def negatives_of(design: Frozen, task: Task, scorer: Scorer, seed: int) -> Held:
@@ -67,9 +68,10 @@ def negatives_of(design: Frozen, task: Task, scorer: Scorer, seed: int) -> Held:
         "drop_targets=True",
     )
     check_repeated(frozen, mine, start, items)
+    held = Held(task, start, items, None, facts, _are_shared(task, start, items))
     if design.probability is None:
-        return Held(task, start, items, None, facts)
-    return _thinned(design.probability, task, scorer, start, items, seed, facts)
+        return held
+    return _thinned(design.probability, held, scorer, seed)
 
 
 def _matched(
@@ -100,21 +102,14 @@ def _matched(
     return start, scorer.item_ids.rows(frozen.negative[place], where), mine
 
 
-def _thinned(
-    probability: Probability,
-    task: Task,
-    scorer: Scorer,
-    start: IntArray,
-    items: IntArray,
-    seed: int,
-    facts: dict[str, Any],
-) -> Held:
+def _thinned(probability: Probability, held: Held, scorer: Scorer, seed: int) -> Held:
     """A uniform sample out of one drawn with replacement by ``probability``.
 
     A draw of item i is kept with chance q_min / q_i. Each draw is then kept as item i with the
     same chance for all i, independently of the others: what is left is uniform, with replacement,
     and its size says nothing about ranks.
     """
+    task, start, items = held.task, held.start, held.items
     weight = probability.of_items(scorer.item_ids.values(np.arange(task.catalogue)))
     least = float(weight.min())
     if least <= 0.0:
@@ -125,7 +120,8 @@ def _thinned(
         )
     length = np.diff(start)
     number = np.arange(items.size) - np.repeat(start[:-1], length)
-    keys = np.repeat(task.keys(seed) ^ _THINNING, length)
+    own = user_keys(task.user_id, seed) if held.shared else task.keys(seed)
+    keys = np.repeat(own ^ _THINNING, length)
     expected = float(length.mean() * weight.size * least / weight.sum())
     if expected < LEAST_EFFECTIVE:
         raise InputError(
@@ -134,18 +130,30 @@ def _thinned(
             f"{weight.max() / least:,.0f}: draw negatives again, uniformly, or many more of them"
         )
     start, items = _kept(start, items, unit(draws(keys, number)) < least / weight[items])
-    facts = {**facts, "effective_negatives": float(items.size / task.n_rows)}
+    facts = {**held.facts, "effective_negatives": float(items.size / task.n_rows)}
     some = np.diff(start) > 0
     if some.all():
-        return Held(task, start, items, None, facts)
-    if task.n_rows > task.n_users:
+        return replace(held, start=start, items=items, facts=facts)
+    if task.several:
         raise InputError(
             f"{int((~some).sum())} targets are left without negatives, of users with several "
             "targets, who cannot be left out in part; draw more negatives"
         )
     rows = np.flatnonzero(some)
     facts["users_without_negatives"] = int((~some).sum())
-    return Held(task.take(rows), starts(np.diff(start)[rows]), items, rows, facts)
+    return Held(task.take(rows), starts(np.diff(start)[rows]), items, rows, facts, False)
+
+
+def _are_shared(task: Task, start: IntArray, items: IntArray) -> bool:
+    """Whether the targets of each user meet the same negatives."""
+    if not task.several:
+        return False
+    first = np.unique(task.group, return_index=True)[1][task.group]
+    length = np.diff(start)
+    if (length != length[first]).any():
+        return False
+    place = np.arange(items.size) + np.repeat(start[first] - start[:-1], length)
+    return bool((items == items[place]).all())
 
 
 def _are_targets(task: Task, row_of: IntArray, items: IntArray) -> npt.NDArray[np.bool_]:
@@ -221,7 +229,7 @@ def freeze(
     size = design.sample_size
     task = prepare(scorer, test, train=train, keep_target=keep_target)
     check_pools(task, size, replacement=design.replacement)
-    keys = task.keys(seed)
+    keys = user_keys(task.user_id, seed)
     end = np.full(task.n_rows, size - 1)
     stream = streams.stream_of(design.draw)
     items = np.concatenate(

@@ -28,20 +28,22 @@ _ENTRIES = 2**22  # of the posterior at a time
 
 @dataclass(frozen=True)
 class DrawnUsers:
-    """Users that evaluations can be drawn for; arrays are of shape (n_users,).
+    """Targets that evaluations can be drawn for; arrays are of shape (n_targets,).
 
     Attributes
     ----------
     schemes : tuple of Scheme
         The laws that samples follow.
     scheme : array of int
-        The law of each user, as an index of ``schemes``.
+        The law of each target, as an index of ``schemes``.
     n_items : array of int
-        The pool of each user.
+        The pool of each target.
     sample_size : array of int
-        The sample size of users with fixed samples.
+        The sample size of targets with fixed samples.
     global_rank : array of int
-        The rank of each user's target among all items, 1-based.
+        The rank of each target among all items, 1-based.
+    user : array of int, optional
+        The user of each target, from 0; None where users have one target each.
     """
 
     schemes: tuple[Scheme, ...]
@@ -49,10 +51,11 @@ class DrawnUsers:
     n_items: IntArray
     sample_size: IntArray
     global_rank: IntArray
+    user: IntArray | None = None
 
     @property
     def n_users(self) -> int:
-        """The number of users.
+        """The number of targets, who stand for users.
 
         Returns
         -------
@@ -77,7 +80,7 @@ class DrawnUsers:
         return np.stack([metric.gain(self.global_rank, self.n_items) for metric in metrics], 1)
 
     def evaluate(self, rng: np.random.Generator) -> IntArray:
-        """Draw one evaluation of these users.
+        """Draw one evaluation of these targets; those of a user share negatives if they did.
 
         Parameters
         ----------
@@ -87,13 +90,16 @@ class DrawnUsers:
         Returns
         -------
         array of int
-            Scheme, pool, sample size and sampled rank of each user, shape (4, n_users).
+            Scheme, pool, sample size and sampled rank of each target, shape (4, n_targets).
         """
         found = np.stack([self.scheme, self.n_items, self.sample_size, self.global_rank])
         for code, scheme in enumerate(self.schemes):
             at = np.flatnonzero(self.scheme == code)
+            user = None
+            if scheme.shared and self.user is not None and at.size:
+                user = np.unique(self.user[at], return_inverse=True)[1]
             _, *found[2:, at] = sampled_ranks(
-                self.global_rank[at], self.n_items[at], scheme, self.sample_size[at], rng
+                self.global_rank[at], self.n_items[at], scheme, self.sample_size[at], rng, user=user
             )
         return found
 

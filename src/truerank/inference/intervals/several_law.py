@@ -18,6 +18,7 @@ from truerank.estimators import Fit
 from truerank.estimators._lumps import lumps
 from truerank.estimators.likelihood import likelihood
 from truerank.estimators.several import FittedPlaces, Places
+from truerank.inference.intervals._together import together
 from truerank.inference.intervals.error_law import ErrorLaw
 from truerank.inference.intervals.misfit import (
     LAW,
@@ -125,9 +126,7 @@ def _redrawn(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Bias of mean gains, and their variance over redraws of the negatives and of the ranks."""
     rng = np.random.default_rng(seed)
-    unit = max(1.0, counts.total_weight / MOST_USERS)
-    edge = np.floor(np.cumsum(counts.weight) / unit + rng.random())
-    row = np.repeat(np.arange(counts.n_outcomes), np.diff(edge, prepend=0.0).astype(np.int64))
+    row, user = together(counts, MOST_USERS, rng)
     exact = counts.is_exact[row]
     rank = counts.sampled_rank[row]
     mass, of = laws.masses(counts)
@@ -140,7 +139,7 @@ def _redrawn(
             rank[at[order]] = drawn_points(matrix, mass[number], laws.support, which[order], rng)
     rank = np.minimum(rank, counts.n_items[row])
     users = DrawnUsers(
-        counts.schemes, counts.scheme[row], counts.n_items[row], counts.sample_size[row], rank
+        counts.schemes, counts.scheme[row], counts.n_items[row], counts.sample_size[row], rank, user
     )
     drawn = np.stack([users.evaluate(rng) for _ in range(_TIMES)], axis=1)
     outcomes, back = _distinct(counts, row, drawn)
@@ -160,8 +159,11 @@ def _redrawn(
     )
     mean, within = gains.mean(axis=0), gains.var(axis=0, ddof=1)
     off = mean - known
-    negatives = within.mean(axis=0)
-    ranks = np.maximum(off.var(axis=0) - negatives / _TIMES, 0.0)
+    ranks = np.maximum(off.var(axis=0) - within.mean(axis=0) / _TIMES, 0.0)
+    # Targets that share negatives go up and down together: the user is the unit.
+    of_users = np.zeros((int(user.max()) + 1, *gains.shape[::2]))
+    np.add.at(of_users, user, gains.swapaxes(0, 1))
+    negatives = of_users.var(axis=1, ddof=1).sum(axis=0) / row.size
     return off.mean(axis=0), negatives / counts.total_weight, ranks / counts.total_weight
 
 

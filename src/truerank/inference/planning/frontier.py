@@ -254,6 +254,7 @@ def frontier(
     value = supposed.moments(wanted)[0]
     if value <= 0.0:
         raise InputError(f"{wanted.key} is 0 by {supposed.source}; no error is a share of that")
+    n_users = round(n_users * supposed.targets_per_user)  # targets stand for users
     simulated = min(n_users, SIMULATED_USERS)
     users, chosen = supposed.users(simulated), estimators.get(estimator)
     found = []
@@ -269,6 +270,7 @@ def frontier(
                     catalogue=supposed.catalogue,
                     repeats=repeats,
                     seed=seed,
+                    targets=supposed.targets_per_user,
                 )
                 spread = one.std_error * np.sqrt(simulated / n_users)
                 error = float(np.hypot(one.bias, spread)) / value

@@ -174,13 +174,9 @@ def plan(
 
 
 def _per_user(planned: Planned, n_users: int, targets: float) -> Planned:
-    """A design for single targets as one for users who have several: their samples add up."""
-    design, pairs = planned.design, planned.pairs_per_user * targets
-    if isinstance(design, Exact):
-        pairs = planned.pairs_per_user + targets - 1.0  # the other items are scored once
-    elif isinstance(design, Adaptive) and design.budget is not None:
-        design = replace(design, budget=int(np.ceil(design.budget * targets)))
-    return replace(planned, design=design, n_users=n_users, pairs_per_user=pairs)
+    """A design whose errors were predicted for targets, as one for users who have several."""
+    pairs = planned.pairs_per_user + (targets - 1.0 if planned.name == "exact" else 0.0)
+    return replace(planned, n_users=n_users, pairs_per_user=pairs)
 
 
 def _one(metric: MetricLike) -> Metric:
@@ -217,6 +213,7 @@ class _Search:
                 estimator=self.estimator,
                 catalogue=self.like.catalogue,
                 seed=self.seed,
+                targets=self.like.targets_per_user,
             )
         return self.known[key]
 
@@ -296,8 +293,9 @@ def _with_replacement(pairs: int) -> Design:
 
 def _designs(search: _Search, names: set[str], *, fewer_users: bool) -> Iterator[list[Planned]]:
     """Samples of items, for all users and for fewer."""
-    most = int(search.like.n_items) - 1  # pairs; with one more, samples are the whole pool
-    fewest = min(_FEWEST, most)
+    more = int(np.ceil(search.like.targets_per_user)) - 1
+    most = int(search.like.n_items) - 1 + more  # pairs; with one more, samples are the whole pool
+    fewest = min(_FEWEST + more, most)
     half = max(fewest, most // 2)  # fixed samples of more are hardly cheaper than exact ranks
     enough: dict[str, int] = {}  # pairs per user with which all users meet the goal
     if "adaptive" in names:

@@ -15,12 +15,13 @@ import numpy as np
 from truerank import _blas
 from truerank._types import IntArray, SupportName
 from truerank.designs import Adaptive, Design, Exact, Fixed
-from truerank.designs.climb import climb
+from truerank.designs.climb import Draw, climb, shared_pairs
 from truerank.errors import InputError
 from truerank.estimators import Estimator, Smooth
 from truerank.estimators._lean import lean_counts, lean_support
 from truerank.estimators.support import RankDistribution, Support
 from truerank.inference.intervals.misfit import stray
+from truerank.inference.planning._streams import SharedStreams
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.schemes import Scheme
@@ -134,31 +135,35 @@ def sampled_ranks(
     sample_size: IntArray,
     rng: np.random.Generator,
     total: int | None = None,
+    user: IntArray | None = None,
 ) -> tuple[Scheme, IntArray, IntArray]:
-    """Draw samples for users with these global ranks and pools.
+    """Draw samples for targets with these global ranks and pools.
 
     Parameters
     ----------
     global_rank, n_items : array of int
-        Global ranks (1-based) and pools, shape (n_users,).
+        Global ranks (1-based) and pools, shape (n_targets,).
     scheme : Scheme
         The law of the samples; adaptive ones follow its ladder.
     sample_size : array of int
-        The sizes of fixed samples, shape (n_users,).
+        The sizes of fixed samples, shape (n_targets,).
     rng : numpy.random.Generator
         Source of the draws.
     total : int, optional
         Negatives that adaptive samples may draw in all.
+    user : array of int, optional
+        The user of each target, from 0, where targets of a user share its negatives.
 
     Returns
     -------
     tuple of (Scheme, array of int, array of int)
-        The scheme as the budget cut it, sample sizes and sampled ranks, each of shape (n_users,).
+        The scheme as the budget cut it, sample sizes and sampled ranks, each of shape
+        (n_targets,).
     """
     better, worse = global_rank - 1, n_items - global_rank
     above = np.zeros(global_rank.size, dtype=np.int64)  # so far
 
-    def draw(users: IntArray, before: IntArray, goal: IntArray) -> IntArray:
+    def alone(users: IntArray, before: IntArray, goal: IntArray) -> IntArray:
         if scheme.replacement:
             return rng.binomial(goal - before, better[users] / (n_items[users] - 1))
         left = better[users] - above[users]
@@ -167,8 +172,11 @@ def sampled_ranks(
         above[users] += hits
         return hits
 
+    draw: Draw = alone
+    if user is not None:
+        draw = SharedStreams(global_rank, n_items, user, scheme.replacement, rng).draw
     if scheme.adaptive:
-        scheme, found, size = climb(scheme, n_items, draw, total=total)
+        scheme, found, size = climb(scheme, n_items, draw, user=user, total=total)
     else:
         size = sample_size if scheme.replacement else np.minimum(sample_size, n_items)
         found = draw(np.arange(global_rank.size), np.ones_like(size), size)
@@ -184,36 +192,40 @@ def simulated_ranks(
     rng: np.random.Generator,
     *,
     catalogue: int | None = None,
+    user: IntArray | None = None,
 ) -> tuple[Scheme, IntArray, IntArray]:
     """Simulate one evaluation by a design.
 
     Parameters
     ----------
     global_rank, n_items : array of int
-        Global ranks (1-based) and pools of the users, shape (n_users,).
+        Global ranks (1-based) and pools of the targets, shape (n_targets,).
     design : Design
         How negatives are chosen: exact, fixed or adaptive.
     rng : numpy.random.Generator
         Source of the draws.
     catalogue : int, optional
         The number of items that a share of the catalogue refers to; the largest pool if not given.
+    user : array of int, optional
+        The user of each target, from 0, where users have several, which share negatives.
 
     Returns
     -------
     tuple of (Scheme, array of int, array of int)
         The law of the ranks (as a budget cut it), sample sizes and sampled ranks.
     """
-    n_users = global_rank.size
+    n_targets = global_rank.size
+    n_users = n_targets if user is None else int(user[-1]) + 1
     scheme = design.scheme(int(n_items.max()) if catalogue is None else catalogue)
     sizes, total = n_items, None
     if isinstance(design, Fixed):
-        sizes = np.full(n_users, design.sample_size)
+        sizes = np.full(n_targets, design.sample_size)
     elif isinstance(design, Adaptive):
         if design.budget is not None:
-            total = math.floor(design.budget * n_users) - n_users
+            total = math.floor(design.budget * n_users) - n_targets
     elif not isinstance(design, Exact):
         raise InputError(f"design is {design!r}, which depends on more than ranks; simulate others")
-    return sampled_ranks(global_rank, n_items, scheme, sizes, rng, total)
+    return sampled_ranks(global_rank, n_items, scheme, sizes, rng, total, user)
 
 
 def simulated_counts(
@@ -223,33 +235,40 @@ def simulated_counts(
     rng: np.random.Generator,
     *,
     catalogue: int | None = None,
-) -> RankCounts:
-    """Simulate one evaluation by a design, as counts.
+    user: IntArray | None = None,
+) -> tuple[RankCounts, float]:
+    """Simulate one evaluation by a design, as counts in which targets stand for users.
 
     Parameters
     ----------
     global_rank, n_items : array of int
-        Global ranks (1-based) and pools of the users, shape (n_users,).
+        Global ranks (1-based) and pools of the targets, shape (n_targets,).
     design : Design
         How negatives are chosen: exact, fixed or adaptive.
     rng : numpy.random.Generator
         Source of the draws.
     catalogue : int, optional
         The number of items that a share of the catalogue refers to; the largest pool if not given.
+    user : array of int, optional
+        As in `simulated_ranks`.
 
     Returns
     -------
-    RankCounts
-        Outcomes of the users.
+    tuple of (RankCounts, float)
+        Outcomes of the targets, and scored pairs per user.
     """
-    scheme, size, rank = simulated_ranks(global_rank, n_items, design, rng, catalogue=catalogue)
-    return RankCounts.from_outcomes(
+    scheme, size, rank = simulated_ranks(
+        global_rank, n_items, design, rng, catalogue=catalogue, user=user
+    )
+    cost = size.mean() if user is None else shared_pairs(user, size) / (user[-1] + 1)
+    counts = RankCounts.from_outcomes(
         scheme,
         n_items=n_items,
         sample_size=size,
         sampled_rank=rank,
         weight=np.ones(global_rank.size),
     )
+    return counts, float(cost)
 
 
 @_blas.one_thread()
@@ -263,6 +282,7 @@ def predict_error(
     repeats: int | None = None,
     seed: int = 0,
     support: SupportName | Support = "auto",
+    targets: float = 1.0,
 ) -> PredictedError:
     """The error that an estimator would make on users sampled by a design.
 
@@ -273,7 +293,7 @@ def predict_error(
     Parameters
     ----------
     draw : callable
-        From a random generator to global ranks and pools of users, each of shape (n_users,).
+        From a random generator to global ranks and pools of targets, each of shape (n_targets,).
     metric : Metric
         The metric.
     design : Design
@@ -288,6 +308,8 @@ def predict_error(
         Seed of the simulations.
     support : {"auto", "full"} or Support, default "auto"
         The grid of global ranks.
+    targets : float, default 1
+        Targets per user, which share negatives. The metric is that of targets, each for itself.
 
     Returns
     -------
@@ -300,9 +322,17 @@ def predict_error(
     errors: list[float] = []
     tables: list[RankCounts] = []
     values: list[float] = []
+    costs: list[float] = []
     for _ in range(repeats or (6 if has_posterior else 20)):
         rank, pool = draw(crowds)
-        tables.append(simulated_counts(rank, pool, design, rng, catalogue=catalogue))
+        user = None
+        if targets > 1.0:
+            user = np.floor(np.arange(rank.size) / targets).astype(np.int64)
+            pool = pool[np.searchsorted(user, user)]  # users have one
+            rank = np.minimum(rank, pool)
+        table, cost = simulated_counts(rank, pool, design, rng, catalogue=catalogue, user=user)
+        tables.append(table)
+        costs.append(cost)
         values.append(float(metric.gain(rank, pool).mean()))
         if not has_posterior:
             fit = estimator.fit(tables[-1], metrics=[metric], support=support, plug_in="plain")
@@ -322,9 +352,8 @@ def predict_error(
     else:
         variance = float(np.var(errors, ddof=min(1, len(errors) - 1)))
         bias = float(np.mean(errors))
-    cost = [table.pairs_per_user for table in tables]
     sizes = [int(table.sample_size.max()) for table in tables]
     std_error = float(np.sqrt(variance))
     return PredictedError(
-        metric.key, float(np.mean(values)), bias, std_error, float(np.mean(cost)), max(sizes)
+        metric.key, float(np.mean(values)), bias, std_error, float(np.mean(costs)), max(sizes)
     )
