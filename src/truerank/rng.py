@@ -59,9 +59,9 @@ def hypergeometric(draw: np.random.Generator, good: Any, bad: Any, n: Any) -> np
     the same within n / (good + bad), and never scatter less.
     """
     good, bad, n = np.broadcast_arrays(good, bad, n)
-    large = (good >= _MOST_ITEMS) | (bad >= _MOST_ITEMS)
-    if not large.any():
+    if max(good.max(initial=0), bad.max(initial=0)) < _MOST_ITEMS:
         return np.asarray(draw.hypergeometric(good, bad, n))
+    large = (good >= _MOST_ITEMS) | (bad >= _MOST_ITEMS)
     found = np.empty(good.shape, dtype=np.int64)
     found[~large] = draw.hypergeometric(good[~large], bad[~large], n[~large])
     good, bad, n = good[large], bad[large], n[large]

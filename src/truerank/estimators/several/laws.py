@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -75,7 +76,7 @@ class FittedPlaces(Places):
         for rows in self._parts(counts):
             found[rows.rows] += moved.pull(rows)
         shift = np.zeros(len(metrics))
-        for rows in self._parts(self.counts):
+        for rows in self._own:
             shift += self.counts.weight[rows.rows] @ moved.pull(rows) / self.counts.total_weight
         return np.asarray(found - shift)  # over the users seen the mean is the estimate
 
@@ -86,7 +87,7 @@ class FittedPlaces(Places):
             shape = len(self.law), len(metrics), self.support.n_points
             gradient, own = np.zeros(shape), np.zeros(len(metrics))
             share = self.counts.weight / self.counts.total_weight
-            for rows in self._parts(self.counts):
+            for rows in self._own:
                 law = self.law[rows.number]
                 gradient[rows.number], more = rows.moments(law, metrics, share[rows.rows])
                 own += more / self.counts.total_weight
@@ -110,8 +111,15 @@ class FittedPlaces(Places):
             found[:, view.columns] += np.stack(share, axis=1)[:, :, None] * shape.T
         return found * self.law[:, None]
 
+    @cached_property
+    def _own(self) -> list[_ClassRows]:
+        return self._class_rows(self.counts)
+
     def _parts(self, counts: RankCounts) -> list[_ClassRows]:
         """The sampled outcomes of each class."""
+        return self._own if counts is self.counts else self._class_rows(counts)
+
+    def _class_rows(self, counts: RankCounts) -> list[_ClassRows]:
         of = self.classes.of(counts)
         found = []
         for number in range(len(self.law)):

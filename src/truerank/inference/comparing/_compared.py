@@ -12,6 +12,7 @@ import numpy as np
 from truerank import _arguments, _checks
 from truerank.errors import InputError
 from truerank.outcomes import tables
+from truerank.outcomes._columns import MAX_REPLICATES
 from truerank.outcomes._tabular import SplitOptions
 from truerank.outcomes.counts import RankCounts, is_saved
 from truerank.outcomes.paired import (
@@ -41,11 +42,15 @@ OPTIONS = (
 
 @dataclass(frozen=True)
 class Compared:
-    """The counts of each model; their joint outcomes, or why there are none."""
+    """The counts of each model; their joint outcomes, or why there are none.
+
+    ``by_blocks``: users have several targets, and counts tell which blocks of users are the same.
+    """
 
     counts: dict[str, RankCounts]
     paired: PairedCounts | None
     why: str = ""
+    by_blocks: bool = False
 
 
 def read(models: Any, *, unpaired: bool, options: dict[str, Any], alone: bool = False) -> Compared:
@@ -120,7 +125,19 @@ def _of_counts(counts: dict[str, RankCounts], why: str, unpaired: bool) -> Compa
         first, *others = counts
         for other in others:
             _check_alike(counts[first], counts[other], first, other)
+        if _same_blocks(list(counts.values())):
+            return Compared(counts, None, by_blocks=True)
     return Compared(counts, None, "as asked for" if unpaired else why)
+
+
+def _same_blocks(counts: list[RankCounts]) -> bool:
+    """Whether there are as many users with several targets in each block of users."""
+    if not all((one.block > 0).any() for one in counts):
+        return False
+    number = [
+        np.bincount(one.block, one.weight / one.n_targets, MAX_REPLICATES + 1) for one in counts
+    ]
+    return all(np.allclose(one, number[0], rtol=1e-9) for one in number[1:])
 
 
 def _check_alike(one: RankCounts, two: RankCounts, first: str, other: str) -> None:

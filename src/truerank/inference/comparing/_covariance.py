@@ -12,10 +12,13 @@ from truerank.estimators import Estimator, Fit
 from truerank.estimators.support import Support
 from truerank.inference.intervals.error_law import outcome_gains
 from truerank.inference.intervals.redraw import distinct
+from truerank.inference.intervals.several_law import of_blocks
 from truerank.metrics import Metric
+from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.paired import PairedCounts
 
 _RESAMPLES = 200  # of users, for estimators without gains
+_ROUGH = 1.33  # a variance by 100 blocks may be low by this factor: two standard errors
 _BLOCK = 2**20  # numbers drawn at a time
 _NOTHING = 1e-18  # a variance of gains of order 1 that rounding errors leave
 
@@ -101,6 +104,8 @@ def scatter(
     total: FloatArray | None,
     known: Mapping[tuple[str, str], tuple[float, float]],
     drawn: float,
+    *,
+    by_blocks: bool = False,
 ) -> Scatter:
     """The scatter of ``models``: name -> what is known of its error.
 
@@ -117,12 +122,18 @@ def scatter(
     drawn : float
         The share of the users' own variance that counts: 0 for these users, 1 for an endless
         population.
+    by_blocks : bool, default False
+        Whether ``total`` comes from blocks of users, which is too rough to tell what part of it
+        the negatives cause.
     """
     negatives, users, blur, law_open = np.array(
         [[one.negatives, one.users, one.blur, one.law_open] for one in models.values()]
     ).T
     if total is None:
         within, everyone = np.diag(negatives**2), np.diag(negatives**2 + users**2)
+    elif by_blocks:
+        everyone = _like(total, negatives**2 + users**2)
+        within = _no_more_than(everyone, negatives**2)
     else:
         within, everyone = _within(total, negatives**2), total
     hidden = np.diag(blur**2)
@@ -137,6 +148,22 @@ def scatter(
     return Scatter(
         (1.0 - drawn) * within + drawn * everyone, (1.0 - drawn) * hidden + drawn * beyond, total
     )
+
+
+def block_covariances(
+    counts: Sequence[RankCounts], fits: Sequence[Fit], metrics: Sequence[Metric]
+) -> FloatArray:
+    """Covariance of mean gains over users, (n_metrics, n_models, n_models), by blocks of users.
+
+    Users have several targets each, and models' counts the same users in each block. Users with
+    one target are in none: that they are the same for all models does not count. The diagonal is
+    to be filled in by what each model's own law says.
+    """
+    found = []
+    for one, fit in zip(counts, fits, strict=True):
+        assert fit.places is not None
+        found.append(of_blocks(one, fit.places, metrics))
+    return np.asarray(np.einsum("mkb,nkb->kmn", found, found))
 
 
 def total_covariances(
@@ -160,6 +187,27 @@ def total_covariances(
     off = gain - np.tensordot(weight, gain, axes=1)
     found = np.einsum("okm,okn,o->kmn", off, off, weight, optimize=True)
     return np.asarray(found / (paired.effective_users - 1.0))
+
+
+def _like(covariance: FloatArray, variance: FloatArray) -> FloatArray:
+    """A covariance matrix with the correlations of another."""
+    root = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+    found = covariance / np.outer(root, root) * np.sqrt(np.outer(variance, variance))
+    np.fill_diagonal(found, variance)
+    return np.asarray(found)
+
+
+def _no_more_than(everyone: FloatArray, negatives: FloatArray) -> FloatArray:
+    """The covariance that negatives cause, so that no difference varies more than with the users.
+
+    That is all that blocks of users tell of it; their own error is allowed for.
+    """
+    own = np.diag(everyone)
+    of_differences = own[:, None] + own - 2.0 * everyone
+    least = (negatives[:, None] + negatives - _ROUGH * of_differences) / 2.0
+    within: FloatArray = np.clip(least, 0.0, np.sqrt(np.outer(negatives, negatives)))
+    np.fill_diagonal(within, negatives)
+    return within
 
 
 def _within(total: FloatArray, negatives: FloatArray) -> FloatArray:

@@ -19,6 +19,7 @@ from truerank.inference.comparing import _compared, user_sampling
 from truerank.inference.comparing._covariance import (
     Errors,
     Scatter,
+    block_covariances,
     gains_of,
     scatter,
     total_covariances,
@@ -285,6 +286,10 @@ def compare_all(
         totals = totals * np.outer(scale, scale)
         if drawn < 1.0 and not exact:
             joint = _together(data.paired, fits, chosen, wanted, support, baseline, seed)
+    elif data.by_blocks:
+        totals = block_covariances(
+            list(data.counts.values()), [one.fit for one in fits.values()], wanted
+        )
     first = [one[0] for one in by_model]
     common = _common_gains(first, data.paired, chosen, wanted, support)
     found = []
@@ -297,6 +302,7 @@ def compare_all(
             None if totals is None else totals[at][np.ix_(order, order)],
             {pair: (float(one.negatives[at]), float(one.ranks[at])) for pair, one in joint.items()},
             drawn,
+            by_blocks=data.by_blocks,
         )
         tested = _tested(ordered, spread, z, baseline, way)
         listed = _listed(tested, ordered, baseline, pairs)
@@ -309,7 +315,7 @@ def compare_all(
                 estimators.describe(chosen),
                 whom,
                 confidence,
-                data.paired is not None,
+                data.paired is not None or data.by_blocks,
                 " ".join([_how(data, differences), *_dropped(data)]),
                 exact,
                 tuple(_standings(ordered, spread, metric, tested, drawn, seed, confidence)),
@@ -616,6 +622,8 @@ def _dropped(data: _compared.Compared) -> list[str]:
 
 def _how(data: _compared.Compared, differences: Sequence[Difference]) -> str:
     """Whether users were paired, why or why not, and what it was worth."""
+    if data.by_blocks:
+        return _how_by_blocks(differences)
     if data.paired is None:
         return f"Unpaired: {data.why}."
     said = f"Paired: the same {data.paired.n_users:,.6g} users for every model"
@@ -633,3 +641,19 @@ def _how(data: _compared.Compared, differences: Sequence[Difference]) -> str:
     low, high = (round(100 * share) for share in (min(cuts), max(cuts)))
     share = f"{low} %" if low == high else f"{low} to {high} %"
     return f"{said}, which takes {share} off the variance of the differences."
+
+
+def _how_by_blocks(differences: Sequence[Difference]) -> str:
+    """What it was worth to know which blocks of users are the same."""
+    cuts = [one.reduction for one in differences if one.reduction is not None]
+    if not any(cuts):
+        return (
+            "Users have several targets: for these users, negatives that models have in common do "
+            "not narrow the intervals."
+        )
+    low, high = (round(100 * share) for share in (min(cuts), max(cuts)))
+    share = f"{low} %" if low == high else f"{low} to {high} %"
+    return (
+        "Paired by blocks of users, who have several targets each, which takes "
+        f"{share} off the variance of the differences."
+    )

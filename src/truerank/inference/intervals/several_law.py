@@ -31,6 +31,7 @@ from truerank.inference.intervals.misfit import (
 )
 from truerank.inference.intervals.redraw import MOST_USERS, DrawnUsers, drawn_points
 from truerank.metrics import Metric
+from truerank.outcomes._columns import MAX_REPLICATES
 from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.schemes import Scheme
 
@@ -88,22 +89,56 @@ def several_law(
     return replace(found, **_learnt(laws, metrics)._asdict())
 
 
+def of_blocks(counts: RankCounts, places: Places, metrics: Sequence[Metric]) -> FloatArray:
+    """What users move mean gains by, added up over blocks of users with several targets.
+
+    Parameters
+    ----------
+    counts : RankCounts
+        Outcomes of users with several targets.
+    places : Places
+        What is known of them.
+    metrics : list of Metric
+        The metrics.
+
+    Returns
+    -------
+    array
+        Shape (n_metrics, 100), scaled so that the sum of squares over blocks is the variance of
+        mean gains over redraws of these users.
+    """
+    blocks = _sums_of_blocks(counts, _off(counts, places.gains(counts, metrics)))
+    return np.asarray(blocks * np.sqrt(_factor(counts)) / counts.total_weight)
+
+
+def _off(counts: RankCounts, gain: FloatArray) -> FloatArray:
+    """How far gains are from those of the mean user."""
+    mean = counts.weight @ gain / (counts.weight / counts.n_targets).sum()  # per user
+    return np.asarray(gain - mean / counts.n_targets[:, None])
+
+
+def _sums_of_blocks(counts: RankCounts, gain: FloatArray) -> FloatArray:
+    columns = [np.bincount(counts.block, counts.weight * one, MAX_REPLICATES + 1)[1:]
+               for one in gain.T]  # fmt: skip
+    return np.stack(columns)
+
+
+def _factor(counts: RankCounts) -> float:
+    """By which the squares of sums over few blocks fall short."""
+    n_blocks = max(int(np.unique(counts.block[counts.block > 0]).size), 2)
+    return n_blocks / (n_blocks - 1.0)
+
+
 def _clustering(
     counts: RankCounts, places: Places, metrics: Sequence[Metric]
 ) -> tuple[FloatArray, FloatArray]:
     """Variance of mean gains over redraws of the users, and how much of it users' targets share."""
     gain = places.gains(counts, metrics)
     weight, total = counts.weight, counts.total_weight
-    users = weight / counts.n_targets
     # Of users with one target each, and of blocks of the others.
-    alone = counts.block == 0
-    mean = weight @ gain / users.sum()  # per user
-    off = gain - mean / counts.n_targets[:, None]
+    alone, off, factor = counts.block == 0, _off(counts, gain), _factor(counts)
     scatter = weight[alone] @ off[alone] ** 2
-    n_blocks = max(int(np.unique(counts.block[~alone]).size), 2)
-    factor = n_blocks / (n_blocks - 1.0)
-    blocks = np.stack([np.bincount(counts.block, weight * column) for column in off.T], axis=1)
-    scatter = scatter + factor * (blocks[1:] ** 2).sum(axis=0)
+    scatter = scatter + factor * (_sums_of_blocks(counts, off) ** 2).sum(axis=1)
     # Beside places and numbers of targets, which are what they are.
     kind = np.unique(
         counts.place * (1 + counts.n_targets.max()) + counts.n_targets, return_inverse=True
@@ -112,8 +147,8 @@ def _clustering(
     rest = np.stack(
         [column - (np.bincount(kind, weight * column) / size)[kind] for column in gain.T], axis=1
     )
-    together = np.stack([np.bincount(counts.block, weight * column) for column in rest.T], axis=1)
-    shared = factor * (together[1:] ** 2).sum(axis=0) - weight[~alone] @ rest[~alone] ** 2
+    shared = factor * (_sums_of_blocks(counts, rest) ** 2).sum(axis=1)
+    shared = shared - weight[~alone] @ rest[~alone] ** 2
     return scatter / total**2, np.minimum(np.maximum(shared, 0.0), scatter) / total**2
 
 

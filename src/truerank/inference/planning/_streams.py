@@ -51,6 +51,7 @@ class SharedStreams:
         self._better, self._others = global_rank - 1, n_items - 1
         # By a label of the sizes that streams have reached together: hits of each target.
         self._above: dict[int, IntArray] = {1: np.zeros(user.size, dtype=np.int64)}
+        self._now = np.zeros(user.size, dtype=np.int64)  # the same, of the stream so far
         self._label, self._drawn = (
             np.full(int(user.max(initial=-1)) + 1, number, dtype=np.int64) for number in (1, 0)
         )
@@ -79,7 +80,7 @@ class SharedStreams:
             if not here.size:
                 break
             user, others = self._user[here], self._others[here]
-            known, drawn = self._known(here), self._drawn[user]
+            known, drawn = self._now[here], self._drawn[user]
             if better is None or above is None or new is None:
                 better = above = new = np.zeros_like(here)
             better, above, new = (each[: here.size] for each in (better, above, new))
@@ -91,13 +92,5 @@ class SharedStreams:
                 gap, rest = gap - (known - above), rest - (drawn - above)
                 new = new + hypergeometric(self._rng, gap, rest - gap, left)
             better, above = self._better[here], known
-            self._above[label][here] = known + new
+            self._now[here] = self._above[label][here] = known + new
         self._label[users], self._drawn[users] = label, goal[users]
-
-    def _known(self, rows: IntArray) -> IntArray:
-        """Hits of targets so far."""
-        found, label = np.empty(rows.size, dtype=np.int64), self._label[self._user[rows]]
-        for reached in np.unique(label).tolist():
-            at = label == reached
-            found[at] = self._above[reached][rows[at]]
-        return found
