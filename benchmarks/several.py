@@ -133,11 +133,12 @@ def page(found: dict[tuple[str, str, str], FloatArray], n_redraws: int) -> str:
         "per row. *Error* is the root mean squared relative error against the exact evaluation "
         "of the same users, *covered* how often the 95 % interval holds it, *width* the half-width "
         "over 1.96 times that error, *flagged* how often the metric is marked as not resolved. "
-        "The targets of a user share its negatives. The size of classes was chosen with ml-1m and video in view. That classes stray "
-        "each for itself, and not by smooth functions of place and number of targets, was decided "
-        "by the errors on ml-1m, video and citeulike, with those on toys in view. No number in the "
-        "law of errors was set by any of these redraws; the lumps and the misfit term were learnt "
-        "on other splits of these datasets, with one target per user.\n",
+        "The targets of a user share its negatives. The size of classes was chosen with ml-1m "
+        "and video in view. That classes stray each for itself, and not by smooth functions of "
+        "place and number of targets, was decided by the errors on ml-1m, video and citeulike, "
+        "with those on toys in view. No number in the law of errors was set by any of these "
+        "redraws; the lumps and the misfit term were learnt on other splits of these datasets, "
+        "with one target per user.\n",
     ]
     total = [_cells(array) for array in found.values()]
     covered = np.mean([cell[:, 1].mean() for cell in total])

@@ -256,7 +256,8 @@ def _learnt(laws: FittedPlaces, metrics: Sequence[Metric]) -> Stray:
     of_lumps = np.sqrt(mean_variance(found.variance, found.log_evidence[:, None]))
     share = np.abs(gains) @ known.mass / size
     told = features(known.targets, known.together, single)
-    worse, better = (
-        misfit * share * (1.0 - share) * size for misfit in sides(LEARNT.of(told.columns), told)
-    )
+    learnt = LEARNT.of(told.columns)
+    worse, better = sides(learnt, told)
+    better = np.hypot(learnt, better)  # places and numbers of targets err to either side
+    worse, better = (misfit * share * (1.0 - share) * size for misfit in (worse, better))
     return Stray(of_lumps, worse, better)
