@@ -26,7 +26,7 @@ NOT_CALLED = {
     "estimators.Estimator.fit", "estimators.Estimator.gains", "estimators.Estimator.influence",
     "estimators.Estimator.refit", "estimators.Fit", "estimators.Posterior",
     "estimators.Posterior.given_outcomes", "estimators.Posterior.variance",
-    "estimators.RankDistribution", "estimators.Smooth.fit_about", "estimators.Support",
+    "estimators.RankDistribution", "estimators.Support",
     "estimators.diagnostics.ErrorBound", "integrations.recbole.Corrected", "mapping.BetaFit",
     "models.FittedFactors", "models.Model", "scoring.Scorer", "scoring.Scorer.score",
     "scoring.Scorer.score_all",

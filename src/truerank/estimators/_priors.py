@@ -34,6 +34,9 @@ HEAD_AMPLITUDE, HEAD_EDGE = 0.6, 0.5
 # Beyond the first ranks, x > TAIL, slopes also stray together.
 TAIL, TAIL_AMPLITUDE, TAIL_LENGTH = -2.0, 1.0, 3.0
 LEVEL = 5.0
+# A law that strays from a base measure with the shape of a law: fewer will do, errors are the same.
+ABOUT_AMPLITUDES = (0.15, 0.6, 2.5)
+ABOUT_LENGTH = 1.0
 # Ranks below about BEND_AT lose BEND of their slope where training items were kept.
 BEND, BEND_AT, BEND_EDGE = 1.0, 30.0, 0.7
 
@@ -98,10 +101,13 @@ def _slopes(
     reach = expit(middle - TAIL)
     tail = TAIL_AMPLITUDE**2 * np.outer(reach, reach) * _matern(middle, TAIL_LENGTH)
     priors: list[list[FloatArray]] = []
-    for length in LENGTHS:
+    amplitudes, lengths = (
+        (ABOUT_AMPLITUDES, (ABOUT_LENGTH,)) if everywhere else (AMPLITUDES, LENGTHS)
+    )
+    for length in lengths:
         correlation = _matern(middle, length)
         priors.append([])
-        for amplitude in AMPLITUDES:
+        for amplitude in amplitudes:
             stray = amplitude + (min(amplitude, HEAD_AMPLITUDE) - amplitude) * head
             process = np.outer(stray, stray) * correlation + tail
             priors[-1].append(_root(LEVEL**2 + integral @ process @ integral.T))

@@ -19,7 +19,7 @@ from truerank.estimators._neighbours import on_grid
 from truerank.estimators._posterior import Component, Posterior
 from truerank.estimators._priors import Path, paths, paths_about
 from truerank.estimators.likelihood import Likelihood, likelihood, make_support
-from truerank.estimators.support import Support, SupportLike
+from truerank.estimators.support import SupportLike
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
 
@@ -71,69 +71,61 @@ class Smooth(Estimator):
         largest = model.support.n_items
         priors = paths(largest, n_functions, telling_size(counts), may_bend=may_bend)
         spline = log_spline(model.support, n_functions)
-        return self._fitted(counts, metrics, model, spline, priors)
+        return _fitted(counts, metrics, model, spline, priors)
 
-    def fit_about(self, counts: RankCounts, base: FloatArray, *, support: Support) -> Fit:
-        """Fit a law that strays smoothly from a base measure, instead of from a power law.
 
-        Parameters
-        ----------
-        counts : RankCounts
-            The outcomes.
-        base : ndarray of float, shape (n_points,)
-            Masses of the base measure on the points of the support, above 0.
-        support : Support
-            The grid of global ranks.
+def fit_about(smooth: Smooth, counts: RankCounts, base: FloatArray, *, model: Likelihood) -> Fit:
+    """Fit a law that strays smoothly from a base measure, instead of from a power law.
 
-        Returns
-        -------
-        Fit
-            Without metrics: the distribution and the posterior.
+    Parameters
+    ----------
+    smooth : Smooth
+        Its options.
+    counts : RankCounts
+        The outcomes.
+    base : ndarray of float, shape (n_points,)
+        Masses of the base measure on the points of the support, above 0.
+    model : Likelihood
+        Of the outcomes, on a support.
 
-        Examples
-        --------
-        >>> counts = tr.RankCounts.from_ranks([1, 1, 2, 5, 20], num_negatives=99, n_items=3706)
-        >>> grid = tr.estimate(counts, "recall@10").distribution.support
-        >>> even = grid.weight / grid.n_items
-        >>> fit = tr.estimators.Smooth().fit_about(counts, even, support=grid)
-        >>> round(float(fit.distribution.cdf([100])[0]), 2)
-        0.63
-        """
-        model = likelihood(counts, support)
-        largest = support.n_items
-        n_functions = self.n_functions or enough_functions(largest, counts.effective_users)
-        spline = log_spline(support, n_functions)
-        spline = replace(spline, log_weight=np.log(base))
-        priors = paths_about(largest, n_functions, telling_size(counts))
-        return self._fitted(counts, [], model, spline, priors)
+    Returns
+    -------
+    Fit
+        Without metrics: the distribution and the posterior.
+    """
+    largest = model.support.n_items
+    n_functions = smooth.n_functions or enough_functions(largest, counts.effective_users)
+    spline = replace(log_spline(model.support, n_functions), log_weight=np.log(base))
+    priors = paths_about(largest, n_functions, telling_size(counts))
+    return _fitted(counts, [], model, spline, priors)
 
-    def _fitted(
-        self,
-        counts: RankCounts,
-        metrics: Sequence[Metric],
-        model: Likelihood,
-        spline: LogSpline,
-        priors: Iterable[Path],
-    ) -> Fit:
-        mixture = Mixture(model, spline, counts.effective_users)
-        modes = find_modes(mixture, priors)
-        posterior = Posterior(model, spline, components(modes), counts.effective_users)
-        values = posterior.mean(metrics)
-        converged = all(mode.converged for mode in modes)
-        if not converged:
-            warnings.warn(
-                "smooth stopped before it had converged; its values may be off",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        return Fit(
-            {metric.key: float(value) for metric, value in zip(metrics, values, strict=True)},
-            posterior.distribution(),
-            converged,
-            sum(mode.n_iter for mode in modes),
-            {"log_evidence": _log_sum([mode.log_evidence for mode in modes])},
-            posterior,
+
+def _fitted(
+    counts: RankCounts,
+    metrics: Sequence[Metric],
+    model: Likelihood,
+    spline: LogSpline,
+    priors: Iterable[Path],
+) -> Fit:
+    mixture = Mixture(model, spline, counts.effective_users)
+    modes = find_modes(mixture, priors)
+    posterior = Posterior(model, spline, components(modes), counts.effective_users)
+    values = posterior.mean(metrics)
+    converged = all(mode.converged for mode in modes)
+    if not converged:
+        warnings.warn(
+            "smooth stopped before it had converged; its values may be off",
+            ConvergenceWarning,
+            stacklevel=2,
         )
+    return Fit(
+        {metric.key: float(value) for metric, value in zip(metrics, values, strict=True)},
+        posterior.distribution(),
+        converged,
+        sum(mode.n_iter for mode in modes),
+        {"log_evidence": _log_sum([mode.log_evidence for mode in modes])},
+        posterior,
+    )
 
 
 def telling_size(counts: RankCounts) -> int:

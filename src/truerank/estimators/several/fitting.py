@@ -10,12 +10,12 @@ from truerank._types import FloatArray
 from truerank.errors import InputError
 from truerank.estimators._base import Estimator, Fit
 from truerank.estimators._neighbours import on_grid
-from truerank.estimators.likelihood import make_support
+from truerank.estimators.likelihood import likelihood, make_support
 from truerank.estimators.several.classes import classes_of
 from truerank.estimators.several.known import Known, posterior_of
 from truerank.estimators.several.laws import FittedPlaces
 from truerank.estimators.several.order import order_laws
-from truerank.estimators.smooth import Smooth
+from truerank.estimators.smooth import Smooth, fit_about
 from truerank.estimators.support import SupportLike
 from truerank.metrics import Metric
 from truerank.outcomes.counts import RankCounts
@@ -53,10 +53,11 @@ def fitted_places(
     if isinstance(estimator, Smooth):
         targets = alone(counts, 1.0)
         together = estimator.fit(targets, metrics=[], support=grid, plug_in="plain")
-        order = order_laws(parts, posterior_of(together).distribution(scope="population"))
+        seen = [likelihood(one, grid) for one in apart]
+        order = order_laws(parts, posterior_of(together).distribution(scope="population"), seen)
         fits = [
-            estimator.fit_about(one, base, support=grid)
-            for one, base in zip(apart, order.mass, strict=True)
+            fit_about(estimator, one, base, model=model)
+            for one, base, model in zip(apart, order.mass, seen, strict=True)
         ]
         known = Known(targets, together, order, fits)
     else:

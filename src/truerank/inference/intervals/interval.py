@@ -277,7 +277,9 @@ def range_of(metric: Metric, counts: RankCounts | None = None) -> Range:
         return Range(0.0, np.inf)
     if counts is None or not counts.several:
         return Range(metric.worst(), metric.best())
-    ideal = (counts.weight / counts.n_targets) @ metric.ideal(counts.n_targets)
+    users = np.bincount(counts.n_targets, counts.weight / counts.n_targets)
+    n_targets = np.flatnonzero(users)
+    ideal = users[n_targets] @ metric.ideal(n_targets)
     worst = metric.worst()
     if worst != 0.0:
         worst *= counts.n_users / counts.total_weight
