@@ -119,6 +119,32 @@ def test_a_pilot_predicts_as_the_law_it_was_drawn_from():
     assert tr.plan(like=pilot, metric=METRIC, error=0.3, designs="exact").n_users == 4000
 
 
+def test_plans_for_users_with_several_targets_promise_no_less_error_than_there_is():
+    """Real evaluations by the planned design; ten of them tell their error to a quarter."""
+    rng = np.random.default_rng(3)
+    users, items = rng.normal(size=(300, 6)), rng.normal(size=(N_ITEMS, 6))
+    liked = np.argsort(-(users @ items.T + 4.0 * rng.normal(size=(300, N_ITEMS))), axis=1)
+    test = (np.repeat(np.arange(300), 5), liked[:, :5].ravel())
+    scorer = tr.scoring.Factors(users, items)
+    pilot = tr.count(scorer, test, Fixed(num_negatives=99), seed=1)
+    truth = tr.evaluate(scorer, test, "exact", metrics="recall@20")["recall@20"].value
+    plan = tr.plan(
+        metric="recall@20", error=0.06, like=pilot, designs=["fixed", "exact"], fewer_users=False
+    )
+    assert plan.value == pytest.approx(truth, rel=0.3)
+    planned = plan.get("fixed")
+    assert planned.pairs_per_user < plan.get("exact").pairs_per_user
+    errors, pairs = [], []
+    for seed in range(2, 12):
+        counts = tr.count(scorer, test, planned.design, seed=seed)
+        est = tr.estimate(counts, "recall@20", confidence=None)["recall@20"]
+        errors.append(est.value / truth - 1.0)
+        pairs.append(counts.pairs_per_user)
+    realised = float(np.sqrt(np.mean(np.square(errors))))
+    assert planned.error / 4.0 < realised < 1.25 * planned.error
+    assert planned.pairs_per_user == pytest.approx(np.mean(pairs), rel=0.05)
+
+
 def test_the_cheapest_comes_first_and_exact_is_always_there(plan):
     cost = [one.total_pairs for one in plan]
     assert cost == sorted(cost)

@@ -69,7 +69,7 @@ def several_law(
         return replace(found, users=np.sqrt(scatter))
     laws = reference.places
     assert isinstance(laws, FittedPlaces)
-    bias, negatives, ranks = _redrawn(counts, fit.places, laws, metrics, seed)
+    bias, negatives, ranks, users = _redrawn(counts, fit.places, laws, metrics, seed)
     if counts.replicate.any():
         # Negatives that targets share: at most as if all of a user's went together.
         negatives = negatives + np.minimum(more, (counts.targets_per_user - 1.0) * negatives)
@@ -84,7 +84,7 @@ def several_law(
         ranks=np.sqrt(ranks),
         law=np.sqrt(unseen),
         bias=np.where(bias**2 > 4.0 * (ranks + negatives / _TIMES), bias, 0.0),
-        users=np.sqrt(np.maximum(scatter - negatives, 0.0)),
+        users=np.sqrt(np.maximum(scatter - negatives, users)),  # blocks may tell little
     )
     return replace(found, **_learnt(laws, metrics)._asdict())
 
@@ -158,8 +158,8 @@ def _redrawn(
     laws: FittedPlaces,
     metrics: Sequence[Metric],
     seed: int,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Bias of mean gains, and their variance over redraws of the negatives and of the ranks."""
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Bias of mean gains, and their variances over redraws of negatives, ranks and users."""
     rng = np.random.default_rng(seed)
     row, user = together(counts, MOST_USERS, rng)
     exact = counts.is_exact[row]
@@ -198,8 +198,11 @@ def _redrawn(
     # Targets that share negatives go up and down together: the user is the unit.
     of_users = np.zeros((int(user.max()) + 1, *gains.shape[::2]))
     np.add.at(of_users, user, gains.swapaxes(0, 1))
-    negatives = of_users.var(axis=1, ddof=1).sum(axis=0) / row.size
-    return off.mean(axis=0), negatives / counts.total_weight, ranks / counts.total_weight
+    by_negatives = of_users.var(axis=1, ddof=1).sum(axis=0) / row.size
+    by_users = of_users.mean(axis=1).var(axis=0, ddof=1) * of_users.shape[0] / row.size
+    by_users = np.maximum(by_users - by_negatives / _TIMES, 0.0)
+    total = counts.total_weight
+    return off.mean(axis=0), by_negatives / total, ranks / total, by_users / total
 
 
 def _distinct(counts: RankCounts, row: IntArray, drawn: IntArray) -> tuple[RankCounts, IntArray]:

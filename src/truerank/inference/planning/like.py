@@ -11,9 +11,9 @@ import numpy as np
 from truerank import _checks
 from truerank._types import IntArray
 from truerank.errors import InputError
-from truerank.estimators import support
+from truerank.estimators import Smooth, support
 from truerank.estimators.support import NO_RANKS, RankDistribution
-from truerank.inference.intervals.fitting import bound, reference
+from truerank.inference.intervals.fitting import Fitted, bound, reference
 from truerank.inference.intervals.redraw import RankedUsers
 from truerank.inference.planning.simulate import crowd
 from truerank.metrics import Metric
@@ -22,6 +22,25 @@ from truerank.outcomes.counts import RankCounts
 POWER = 0.3
 _SHARPNESS = 10_000.0  # of the grid that a power law is put on
 _SLACK = 1.1  # pools may lack some of the catalogue: training items are left out
+
+
+@dataclass(frozen=True)
+class Several:
+    """The metric of users with several targets, beside that of their targets, each for itself.
+
+    Attributes
+    ----------
+    value : float
+        The metric of the users of the pilot.
+    harder : float
+        How many times as large its relative error is, by the outcomes of the pilot.
+    variance : float
+        Its variance over users, as a share of its square.
+    """
+
+    value: float
+    harder: float
+    variance: float
 
 
 @dataclass(frozen=True)
@@ -44,8 +63,8 @@ class Like:
         The users of a pilot, with ranks by their outcomes.
     targets_per_user : float
         Mean number of targets per user; where it is above 1, users stand for single targets.
-    value : float or None
-        The metric of the users of a pilot, where these have several targets.
+    several : Several or None
+        What the users of a pilot tell beyond single targets, where they have several.
     """
 
     distribution: RankDistribution
@@ -55,7 +74,7 @@ class Like:
     n_users: float | None = None
     pilot: RankedUsers | None = None
     targets_per_user: float = 1.0
-    value: float | None = None
+    several: Several | None = None
 
     def users(self, n_users: int) -> Callable[[np.random.Generator], tuple[IntArray, IntArray]]:
         """A function that draws users.
@@ -180,13 +199,26 @@ def _from_counts(counts: RankCounts, n_items: int | None, metric: Metric) -> Lik
         counts.n_users,
         RankedUsers(pooled, fit.distribution),
         counts.targets_per_user if counts.several else 1.0,
-        _value(counts, metric) if counts.several else None,
+        _several(counts, pooled, metric) if counts.several else None,
     )
 
 
-def _value(counts: RankCounts, metric: Metric) -> float:
-    """The metric of users with several targets."""
-    return reference(counts, [metric]).values[metric.key] * counts.targets_per_user
+def _several(counts: RankCounts, pooled: RankCounts, metric: Metric) -> Several:
+    """What users with several targets tell; ``pooled`` are their targets, each for itself."""
+    users, targets = (Fitted.of(one, Smooth(), [metric]) for one in (counts, pooled))
+    value, each = (one.fit.values[metric.key] for one in (users, targets))
+    if min(value, each) <= 0.0:
+        return Several(value * counts.targets_per_user, 1.0, 0.0)
+    total, scatter = (
+        [float(getattr(one.law, part)[0]) / mean for one, mean in ((users, value), (targets, each))]
+        for part in ("total", "users")
+    )
+    part = total if min(total) > 0.0 else scatter  # exact ranks err by nothing
+    return Several(
+        value * counts.targets_per_user,
+        part[0] / part[1] if min(part) > 0.0 else 1.0,
+        counts.n_users * scatter[0] ** 2,
+    )
 
 
 def _check_pool(n_items: int | None, largest: int, what: str) -> None:

@@ -127,8 +127,10 @@ def plan(
     chance = (1.0 - check_confidence(confidence)) / 2.0
     z = normal_quantile(1.0 - chance)
     widen = normal_quantile(1.0 - chance / n_pairs) / z
-    each = supposed.targets_per_user
-    fewer_users = fewer_users and each == 1.0  # targets of a user are no users of their own
+    each, several = supposed.targets_per_user, supposed.several
+    fewer_users = fewer_users and several is None  # targets of a user are no users of their own
+    if several is not None:
+        variance = several.variance * each * value**2
     search = _Search(
         supposed,
         wanted,
@@ -137,6 +139,7 @@ def plan(
         round(n_users * each),
         goal=error,
         scale=widen * float(np.sqrt(2.0)) if n_models > 1 else 1.0,
+        harder=1.0 if several is None else several.harder,
         population=whom == "population",
         estimator=estimators.get(estimator),
         seed=seed,
@@ -157,11 +160,11 @@ def plan(
     if "exact" in names:
         every = supposed.n_items
         found.append(Planned("exact", Exact(), search.n_users, every, supposed.catalogue, least))
-    if each != 1.0:
+    if several is not None:
         found = [_per_user(one, n_users, each) for one in found]
     return Plan(
         wanted.key,
-        value if supposed.value is None else supposed.value,
+        value if several is None else several.value,
         error,
         confidence,
         whom,
@@ -197,6 +200,7 @@ class _Search:
     n_users: int
     goal: float
     scale: float  # from the error of one model to the error that the goal is in
+    harder: float  # from the error of a metric of targets to that of users with several
     population: bool
     estimator: Estimator
     seed: int
@@ -221,7 +225,7 @@ class _Search:
         """Relative root mean squared error for those evaluated, their choice apart."""
         found = self.predict(design, n_users)
         more = min(1.0, np.sqrt(SIMULATED_USERS / n_users))  # the spread shrinks, not the bias
-        return float(np.hypot(found.bias, found.std_error * more)) / self.value
+        return self.harder * float(np.hypot(found.bias, found.std_error * more)) / self.value
 
     def error(self, items: float, n_users: int) -> float:
         """In terms of the goal: that of the items and that of evaluating so many users."""
