@@ -24,12 +24,13 @@ from truerank.engines.batches import Counted
 from truerank.engines.items import Items
 from truerank.engines.kernels import Kernel, Lots
 from truerank.engines.levels import Climbed, ClimbedTable, carried_out_within
+from truerank.engines.levels import check_kept as check_kept_within
 from truerank.engines.spark import Job, Users, frame, from_table, is_rows, session
 from truerank.errors import InputError
 from truerank.estimators import Estimator
 from truerank.evaluation import auto
 from truerank.evaluation.evaluated import Evaluation, protocol_card
-from truerank.evaluation.evaluating import check_answers
+from truerank.evaluation.evaluating import check_answers, check_kept
 from truerank.inference.estimates import DEFAULT_ESTIMATOR, DEFAULT_METRICS, estimate
 from truerank.metrics import MetricLike
 from truerank.outcomes.counts import RankCounts
@@ -56,6 +57,7 @@ def rank(
     ties: Ties = "random",
     seed: int = 0,
     keep_target: bool = False,
+    keep_train: bool = False,
 ) -> Any:
     """The rank of every target, as a Spark DataFrame with one row per target.
 
@@ -77,6 +79,8 @@ def rank(
         Seed of all random draws.
     keep_target : bool, default False
         As in `truerank.rank`.
+    keep_train : bool, default False
+        As in `truerank.rank`.
 
     Returns
     -------
@@ -91,7 +95,10 @@ def rank(
     """
     _arguments.check(rank, locals())
     check_whole_ranks(ties)
-    run = _Run(users, items, train, design, seed=seed, ties=ties, keep_target=keep_target)
+    run = _Run(
+        users, items, train, design,
+        seed=seed, ties=ties, keep_target=keep_target, keep_train=keep_train,
+    )  # fmt: skip
     if (climbed := run.climbed()) is not None:
         return run.job.ranks(run.kernel, ClimbedTable(run.kernel, climbed).table)
     return run.job.ranks(run.kernel, run.kernel.table)
@@ -106,6 +113,7 @@ def count(
     ties: Ties = "spread",
     seed: int = 0,
     keep_target: bool = False,
+    keep_train: bool = False,
 ) -> RankCounts:
     """The ranks of all targets as counts, equal to those that one machine would count.
 
@@ -128,6 +136,8 @@ def count(
         Seed of all random draws.
     keep_target : bool, default False
         As in `truerank.count`.
+    keep_train : bool, default False
+        As in `truerank.count`.
 
     Returns
     -------
@@ -140,7 +150,10 @@ def count(
     >>> tr.spark.count("users.parquet", "items.npy", "adaptive")  # doctest: +SKIP
     """
     _arguments.check(count, locals())
-    run = _Run(users, items, train, design, seed=seed, ties=ties, keep_target=keep_target)
+    run = _Run(
+        users, items, train, design,
+        seed=seed, ties=ties, keep_target=keep_target, keep_train=keep_train,
+    )  # fmt: skip
     return run.counted()[0].counts
 
 
@@ -157,6 +170,7 @@ def evaluate(
     ties: Ties = "spread",
     seed: int = 0,
     keep_target: bool = False,
+    keep_train: bool = False,
 ) -> Evaluation:
     """Evaluate a model on held-out targets: global metrics with intervals, protocol and cost.
 
@@ -187,6 +201,8 @@ def evaluate(
         Seed of all random draws.
     keep_target : bool, default False
         As in `truerank.count`.
+    keep_train : bool, default False
+        As in `truerank.count`.
 
     Returns
     -------
@@ -203,8 +219,13 @@ def evaluate(
     wanted = metrics_module.parse(metrics)
     chosen = estimators.get(estimator)
     begin = time.perf_counter()
-    run = _Run(users, items, train, design, seed=seed, ties=ties, keep_target=keep_target)
+    run = _Run(
+        users, items, train, design,
+        seed=seed, ties=ties, keep_target=keep_target, keep_train=keep_train,
+    )  # fmt: skip
     check_answers(wanted, chosen, run.kernel.items.n_items, confidence, scope)
+    if keep_train:
+        check_kept(wanted, run.kernel.design)
     reason, spent = f"{run.kernel.design!r}, as asked for", 0
     if isinstance(run.kernel.design, Auto):
         reason, spent = run.decide(wanted[0], chosen)
@@ -216,6 +237,7 @@ def evaluate(
     n_users = round(counts.n_users)
     card = protocol_card(
         carried, reason, counts, catalogue=run.kernel.items.n_items, train=run.job.leaves_out,
+        keep_train=keep_train,
         n_users=n_users, population=run.population or n_users, targets=counted.targets, seed=seed,
         ties="random" if counts.adaptive and ties == "spread" else ties, estimator=chosen,
     )  # fmt: skip
@@ -255,6 +277,11 @@ class _Run:
         rows = Users.of(users)
         self._options["columns"] = rows.columns
         self.job = Job(rows, ours)
+        if options["keep_train"] and not self.job.leaves_out:
+            raise InputError(
+                "keep_train is True, but there are no training items: no train=, and no column "
+                "train of the users; without them nothing is left out"
+            )
         self.population: int | None = None
         self._purse: Purse | None = None  # of Auto within a budget, if a function is asked
         self._budget = 0.0
@@ -284,6 +311,7 @@ class _Run:
         """Let `Auto` look at some users here; the reason, and the pairs that took."""
         asked = self.kernel.design
         assert isinstance(asked, Auto)
+        check_kept_within(self.kernel)
         n_users = asked.users or self.job.n_users()
         # Of those who are evaluated: what is asked here is used there.
         chosen = self.kernel.chosen

@@ -40,7 +40,13 @@ def calls(folder: Path) -> dict[str, Call]:
     from scipy import sparse
 
     history = sparse.csr_matrix(np.eye(world.N_USERS, world.N_ITEMS))
-    evaluated = {"train": world.train(), "ties": "spread", "seed": 0, "keep_target": False}
+    evaluated = {
+        "train": world.train(),
+        "ties": "spread",
+        "seed": 0,
+        "keep_target": False,
+        "keep_train": False,
+    }
     estimated = {"scope": "these-users", "seed": 0}
     return {
         # -- verbs

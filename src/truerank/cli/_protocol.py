@@ -86,6 +86,11 @@ class Protocol:
     keep_target: bool = option(
         False, "Rank targets that are training items of their user all the same."
     )
+    keep_train: bool = option(
+        False,
+        "Keep the items of --train in the ranking: negatives are drawn from the others, and these "
+        "are each scored.",
+    )
     seed: int = option(0, "Seed of all random draws.", "SEED")
 
     def arguments(self) -> dict[str, Any]:
@@ -94,6 +99,7 @@ class Protocol:
             "design": self.chosen(),
             "ties": self.ties,
             "keep_target": self.keep_target,
+            "keep_train": self.keep_train,
             "seed": self.seed,
         }
 

@@ -19,6 +19,7 @@ from truerank.errors import InputError, OutOfBudget, TruerankError
 from truerank.outcomes._places import blocks
 from truerank.outcomes.schemes import Scheme
 from truerank.rng import draws
+from truerank.sampling import _tie_modes, kept
 from truerank.sampling._batched import Batched
 from truerank.sampling._drawing import Drawing
 from truerank.sampling.carry_out import (
@@ -39,23 +40,35 @@ from truerank.scoring.task import Task
 class Survey:
     """The key and the pool of every target of a batch, and what orders those of one user.
 
-    ``user`` and ``word`` are the random words of the user and of the target under it. ``exact`` is
-    the number of pairs that an exact evaluation of the batch takes, on its first row.
+    ``user`` and ``word`` are the random words of the user and of the target under it; ``offset``
+    are kept training items above the target. ``exact`` is the number of pairs that an exact
+    evaluation of the batch takes, ``kept`` that of kept items, which are scored here; both are on
+    its first row.
     """
 
-    COLUMNS: ClassVar[tuple[str, ...]] = ("key", "n_items", "n_targets", "block", "user", "word")
-    schema: ClassVar[str] = ", ".join(f"{name} bigint" for name in (*COLUMNS, "exact"))
+    COLUMNS: ClassVar[tuple[str, ...]] = (
+        "key", "n_items", "n_targets", "block", "user", "word", "offset"
+    )  # fmt: skip
+    SUMS: ClassVar[tuple[str, ...]] = ("exact", "kept")
+    schema: ClassVar[str] = ", ".join(f"{name} bigint" for name in (*COLUMNS, *SUMS))
 
     kernel: Kernel
 
     def __call__(self, rows: Any) -> Any:
         import pyarrow as pa
 
-        columns = [np.empty(0, dtype=np.int64)] * (len(self.COLUMNS) + 1)
+        columns = [np.empty(0, dtype=np.int64)] * (len(self.COLUMNS) + len(self.SUMS))
         if (prepared := self.kernel.prepare(rows)) is not None:
             scorer, task = prepared
             seed = self.kernel.seed
             user = tie_keys_of(task, seed)
+            offset = np.zeros(task.n_rows, dtype=np.int64)
+            if task.kept is not None:
+                task.check_candidates()
+                mode = _tie_modes.code(
+                    while_drawing(self.kernel.design, self.kernel.ties, kept=True)
+                )
+                offset = kept.above(scorer, task, mode, user).offset
             columns = [
                 task.keys(seed).view(np.int64),
                 task.n_items,
@@ -63,9 +76,11 @@ class Survey:
                 blocks(task.user_id, task.n_targets),
                 user.view(np.int64),
                 draws(user, task.target).view(np.int64),
+                offset,
                 on_first(exact_pairs(scorer, task), task.n_rows),
+                on_first(task.n_kept, task.n_rows),
             ]
-        return pa.table(dict(zip((*self.COLUMNS, "exact"), columns, strict=True)))
+        return pa.table(dict(zip((*self.COLUMNS, *self.SUMS), columns, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -260,7 +275,7 @@ def on_first(number: int, n_rows: int) -> IntArray:
 
 
 def _drawing(kernel: Kernel, scheme: Scheme, task: Task) -> Drawing:
-    mode = while_drawing(kernel.design, kernel.ties)
+    mode = while_drawing(kernel.design, kernel.ties, kept=kernel.keep_train)
     return drawing_of(
         scheme, mode, task, kernel.seed, draw=getattr(kernel.design, "draw", Uniform())
     )

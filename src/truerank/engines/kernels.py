@@ -54,6 +54,8 @@ class Kernel:
         What items of the target's score do, as in `truerank.count`.
     keep_target : bool, default False
         Rank targets that are among their user's training items all the same, instead of raising.
+    keep_train : bool, default False
+        Keep training items in the ranking, as in `truerank.count`.
     columns : dict, optional
         Our names to those of the rows: ``{"vector": "features"}``.
     n_users : int, optional
@@ -79,16 +81,18 @@ class Kernel:
         seed: int = 0,
         ties: str = "spread",
         keep_target: bool = False,
+        keep_train: bool = False,
         columns: Mapping[str, str] | None = None,
         n_users: int | None = None,
         chosen: Keys | None = None,
     ) -> None:
         self.items = Items.of(items)
         self.design = designs.get(design)
-        self.seed, self.ties, self.keep_target = check_seed(seed), ties, keep_target
+        self.seed, self.ties = check_seed(seed), ties
+        self.keep_target, self.keep_train = keep_target, keep_train
         self.columns = _names(columns)
         self.n_users, self.chosen = n_users, chosen
-        while_drawing(self.design, ties)  # raises for ties that the design cannot serve
+        while_drawing(self.design, ties, kept=keep_train)  # raises for ties it cannot serve
         self._check()
 
     def _check(self) -> None:
@@ -188,7 +192,10 @@ class Kernel:
         if self.columns["train"] in table.column_names:
             train = _rows.pairs(user_ids, self.column(table, "train"), "train")
             train = train if train[0].size else None
-        return scorer, prepare(scorer, test, train=train, keep_target=self.keep_target)
+        task = prepare(
+            scorer, test, train=train, keep_target=self.keep_target, keep_train=self.keep_train
+        )
+        return scorer, task
 
     def evaluated(self, rows: Any) -> Any:
         """The rows of the users that are evaluated.

@@ -88,6 +88,7 @@ class Climbed:
             n_users=_n_users(self.known["n_targets"]),
             keys=self.key.view(np.uint64) if self.policy == "random" else None,
             targets=self._targets(),
+            offset=self.known["offset"],
         )
         return Counted(counts, self.pairs, int(self.key.size))
 
@@ -172,6 +173,26 @@ def _n_users(n_targets: IntArray) -> int:
     return round(float((1.0 / n_targets).sum()))
 
 
+def check_kept(kernel: Kernel) -> None:
+    """Raise where kept training items would be asked for outside a budget that pays for retries.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Its design is to be carried out level by level.
+    """
+    items = kernel.items
+    if (
+        kernel.keep_train
+        and not items.needs_vectors
+        and is_function(items.scorer(np.empty(0), None))
+    ):
+        raise InputError(
+            "keep_train is True, and a function is asked within a budget on many machines; give a "
+            "design without a budget, such as Fixed(num_negatives=99), or evaluate on one machine"
+        )
+
+
 class _Passes:
     """All passes over the rows for one evaluation."""
 
@@ -179,13 +200,14 @@ class _Passes:
         import pyarrow as pa
 
         self.kernel, self.run, self.budget = kernel, run, budget
+        check_kept(kernel)
         known = pa.concat_tables(run(Survey(kernel)))
         if not len(known):
             raise InputError("there are no rows; there is nothing to count")
         order = np.argsort(known["key"].to_numpy(), kind="stable")
         self.known = {name: known[name].to_numpy()[order] for name in Survey.COLUMNS}
         self.key, self.n_items = self.known["key"], self.known["n_items"]
-        self.exact = int(known["exact"].to_numpy().sum())
+        self.exact, self.kept = (int(known[name].to_numpy().sum()) for name in Survey.SUMS)
         self.n_users = _n_users(self.known["n_targets"])
         self.score = np.full(self.key.size, np.nan)
         self.tied = np.zeros(self.key.size, dtype=np.int64)
@@ -243,12 +265,13 @@ class _Passes:
 
     def _negatives(self) -> int:
         """Negatives that the budget leaves for all targets together."""
-        total = math.floor(self.budget * self.n_users) - int(self.key.size)
+        total = math.floor(self.budget * self.n_users) - int(self.key.size) - self.kept
         if total < self.key.size:
-            mean = self.key.size / self.n_users
+            mean, more = self.key.size / self.n_users, self.kept / self.n_users
+            items = f" and {more:g} training items that are kept" if more else ""
             raise InputError(
-                f"budget is {self.budget:g} scored pairs per user; users have {mean:g} targets on "
-                f"average, so that at least {2 * mean:g} are needed"
+                f"budget is {self.budget:g} scored pairs per user; users have {mean:g} targets"
+                f"{items} on average, so that at least {2 * mean + more:g} are needed"
             )
         return total
 
@@ -264,11 +287,13 @@ class _Passes:
         return self._where(design, Scheme(replacement=False), above, self.n_items)
 
     def _where(self, design: Design, scheme: Scheme, above: IntArray, size: IntArray) -> Climbed:
-        broken = while_drawing(design, self.kernel.ties) != "count"
+        kept = self.kernel.keep_train
+        broken = while_drawing(design, self.kernel.ties, kept=kept) != "count"
         policy = "optimistic" if broken and not isinstance(design, Exact) else self.kernel.ties
         pairs = self.pairs
         if self.purse is None and not isinstance(design, Exact):
-            pairs = shared_pairs(np.unique(self.known["user"], return_inverse=True)[1], size)
+            user = np.unique(self.known["user"], return_inverse=True)[1]
+            pairs = shared_pairs(user, size) + self.kept
         return Climbed(
             self.known, self.score, above, self.tied, policy, size, scheme, pairs, design,
         )  # fmt: skip
@@ -345,5 +370,6 @@ class ClimbedTable:
         ranked = Ranked(
             above, np.zeros_like(above), size, 0, self.climbed.scheme, True,
             target_score=None if score is None else score[at],
+            offset=None if task.kept is None else self.climbed.known["offset"][at],
         )  # fmt: skip
         return table_of(scorer, task, ranked, "optimistic", self.kernel.seed)

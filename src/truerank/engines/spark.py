@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from truerank import _arguments
+from truerank.designs import Exact
 from truerank.engines import kernels
 from truerank.engines.batches import (
     KEYS,
@@ -169,6 +170,8 @@ class Job:
         schema = f"user_id {user}, item_id {one}, rank {rank}, sample_size bigint, n_items bigint"
         if one != item:  # users may have several targets
             table, schema = _Placed(table), f"{schema}, place bigint, n_targets bigint"
+        if kernel.keep_train and not isinstance(kernel.design, Exact):
+            schema = f"{schema}, offset bigint"
         return self._applied(self._shared(table), schema)
 
     @contextmanager
@@ -364,7 +367,8 @@ class _Placed:
         if found is None or "place" in found.column_names:
             return found
         one = pa.array([1] * len(found), pa.int64())
-        return found.append_column("place", one).append_column("n_targets", one)
+        at = found.column_names.index("n_items") + 1  # before what else there is
+        return found.add_column(at, "n_targets", one).add_column(at, "place", one)
 
 
 class _ByValue:

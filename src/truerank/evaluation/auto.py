@@ -125,7 +125,7 @@ def _check_price(pilot: Pilot) -> None:
         return
     n_users, mean_pool = pilot.n_users, float(pilot.task.n_items.mean())
     asks = ", ".join(
-        f"{design!r} up to {n_users * (design.pairs(mean_pool, pilot.targets) or 0):,.0f} pairs"
+        f"{design!r} up to {n_users * (design.pairs(mean_pool, pilot.beside) or 0):,.0f} pairs"
         for design in (Auto(budget=50), Adaptive(), Fixed(num_negatives=99))
     )
     raise InputError(
@@ -145,8 +145,8 @@ def _within_pairs(
     negatives_within(budget, pilot.task)  # raises if it does not cover the targets
     n_users, least = _PILOT_USERS, min(_FEWEST_USERS, pilot.n_users)
     if pilot.ledger is None:  # what is computed is not remembered: the pilot is an expense
-        share = _PILOT_SHARE * budget if (1 - _PILOT_SHARE) * budget > pilot.targets + 2 else 0
-        n_users = min(n_users, int(share * pilot.n_users / (START - 1 + pilot.targets)))
+        share = _PILOT_SHARE * budget if (1 - _PILOT_SHARE) * budget > pilot.beside + 2 else 0
+        n_users = min(n_users, int(share * pilot.n_users / (START - 1 + pilot.beside)))
     within = f"within {budget:,.6g} scored pairs per user instead of {everything:,.0f}"
     if n_users < least:
         return Adaptive(budget=budget), f"{within}; there is no room for a pilot"
@@ -211,8 +211,8 @@ def _within_seconds(
         whole = per_pair * pilot.everything * pilot.n_users
         return Exact(), f"ranking all items takes about {_span(whole)}"
     size = min(START, int(pilot.task.n_items.min()))
-    if budget < size - 1 + pilot.targets:  # those who were looked at have so many
-        n_users = max(_ROUND, int(budget * pilot.n_users / (size - 1 + pilot.targets)))
+    if budget < size - 1 + pilot.beside:  # those who were looked at have so many
+        n_users = max(_ROUND, int(budget * pilot.n_users / (size - 1 + pilot.beside)))
         return Fixed(sample_size=size, users=min(n_users, pilot.n_users)), (
             f"a pair takes about {per_pair:.2g} s, so that there is no time for all users"
         )
@@ -242,7 +242,7 @@ def _from_cache(pilot: Pilot) -> tuple[Design, str]:
 
 def _at_least(budget: float, pilot: Pilot) -> float:
     """A whole number of pairs per user, enough for each target and one negative."""
-    return max(math.floor(budget), math.ceil(pilot.targets + 1))
+    return max(math.floor(budget), math.ceil(pilot.beside + 1))
 
 
 def _to_error(
@@ -276,7 +276,7 @@ def _to_error(
             wide = SHARED_SCATTER if shared_by is not None else 1.0
             off = _relative(predicted, pilot, wide)
             if off <= error:
-                n_pairs = predicted.pairs_per_user * pilot.n_users
+                n_pairs = (predicted.pairs_per_user + pilot.kept) * pilot.n_users
                 found.append((n_pairs * seconds, off, here))
         if len({getattr(design, "shared_by", None) for *_, design in found}) == len(pair):
             break
@@ -297,7 +297,7 @@ def _growing(pilot: Pilot) -> Iterator[Design]:
     """Designs from cheap to dear: adaptive and fixed ones of growing cost."""
     pairs, n_items = 51, pilot.task.n_items  # for the first target of a user
     while pairs < n_items.mean():
-        yield Adaptive(budget=math.ceil(pairs - 1 + pilot.targets))
+        yield Adaptive(budget=math.ceil(pairs - 1 + pilot.beside))
         if pairs <= n_items.min():
             yield Fixed(sample_size=pairs)
         pairs *= 2
@@ -308,6 +308,8 @@ def _predict(
 ) -> PredictedError:
     """The error on users such as those of the task, at most so many; targets stand for users."""
     users = crowd(law, _simulated(pilot), pilot.task.n_items)
+    if isinstance(design, Adaptive) and design.budget is not None:
+        design = replace(design, budget=design.budget - pilot.kept)  # what it has for targets
     return predict_error(
         users,
         metric,

@@ -231,6 +231,7 @@ def protocol_card(
     *,
     catalogue: int,
     train: bool,
+    keep_train: bool,
     n_users: int,
     population: int,
     targets: int,
@@ -244,7 +245,7 @@ def protocol_card(
         "reason": reason,
         "n_items": catalogue,
         "pool_sizes": [int(counts.n_items.min()), int(counts.n_items.max())],
-        "training_items_left_out": train,
+        "training_items_left_out": train and not keep_train,
         "users": n_users,
         "population_size": population,
         "targets": targets,
@@ -253,6 +254,8 @@ def protocol_card(
         "estimator": estimators.describe(estimator),
         "truerank": __version__,
     }
+    if keep_train:
+        card["training_items_kept"] = True
     if not isinstance(design, Exact):
         scheme = counts.schemes[0]  # a budget may have cut the ladder of the design
         card["replacement"] = scheme.replacement

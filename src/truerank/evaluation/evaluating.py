@@ -10,7 +10,8 @@ from truerank import _arguments, estimators
 from truerank import metrics as metrics_module
 from truerank import progress as _progress
 from truerank._types import Scope, Ties
-from truerank.designs import Auto, Design
+from truerank.designs import Auto, Design, Exact
+from truerank.errors import InputError
 from truerank.estimators import Estimator
 from truerank.evaluation import auto
 from truerank.evaluation.evaluated import Evaluation, protocol_card
@@ -40,6 +41,7 @@ def evaluate(
     ties: Ties = "spread",
     seed: int = 0,
     keep_target: bool = False,
+    keep_train: bool = False,
     progress: Progress = None,
 ) -> Evaluation:
     """Evaluate a model on held-out targets: global metrics with intervals, protocol and cost.
@@ -73,6 +75,9 @@ def evaluate(
         Seed of all random draws: negatives, ties and the choice of users.
     keep_target : bool, default False
         Rank targets that are among their user's training items all the same, instead of raising.
+    keep_train : bool, default False
+        Keep the items of ``train`` in the ranking: negatives are drawn from the others, and these
+        are each scored, which counts as cost. Exact ranks are then those without ``train``.
     progress : callable or bool, optional
         None shows a bar on a terminal if it takes long, False nothing; a function is called with
         (rows done, rows in all).
@@ -98,11 +103,15 @@ def evaluate(
     _progress.check(progress)
     wanted = metrics_module.parse(metrics)
     chosen = estimators.get(estimator)
-    asked = prepared(scorer, test, design, train=train, seed=seed, keep_target=keep_target)
+    asked = prepared(
+        scorer, test, design, train=train, seed=seed, keep_target=keep_target, keep_train=keep_train
+    )
     task, carried = asked.task, asked.design
-    while_drawing(carried, ties)  # raises for ties that the design cannot serve
-    longest = int((task.n_items + task.n_targets - 1).max())
+    while_drawing(carried, ties, kept=keep_train)  # raises for ties that the design cannot serve
+    longest = int((task.whole().n_items + task.n_targets - 1).max())
     check_answers(wanted, chosen, longest, confidence, scope)
+    if keep_train:
+        check_kept(wanted, carried)
     ledger = asking(scorer)
     budget = getattr(carried, "budget", None)
     if ledger is not None and is_function(ledger):  # its calls may fail, and are paid for then too
@@ -123,6 +132,7 @@ def evaluate(
     seconds = time.perf_counter() - begin
     card = protocol_card(
         carried, reason, counts, catalogue=task.catalogue, train=train is not None,
+        keep_train=keep_train,
         n_users=task.n_users, population=asked.population, targets=task.n_rows, seed=seed,
         ties="random" if counts.adaptive and ties == "spread" else ties, estimator=chosen,
     ) | dict(ranked.facts)  # fmt: skip
@@ -167,3 +177,22 @@ def check_answers(
         check_confidence(confidence)
     if scope is not None:
         check_scope(scope)
+
+
+def check_kept(wanted: Iterable[Metric], design: Design) -> None:
+    """Raise for metrics that a sample does not give where training items are kept beside it.
+
+    Parameters
+    ----------
+    wanted : iterable of Metric
+        The metrics.
+    design : Design
+        Exact ranks give them all.
+    """
+    for metric in () if isinstance(design, Exact) else wanted:
+        if metric.depends_on_pool or metric.of_mean_rank:
+            raise InputError(
+                f"{metric.key} asks for the size of the whole ranking, which counts of a sample do "
+                "not hold where training items are kept beside it: give other metrics, or the "
+                "design 'exact'"
+            )

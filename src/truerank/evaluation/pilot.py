@@ -71,9 +71,19 @@ class Pilot:
         """Targets per user."""
         return self.task.n_rows / self.task.n_users
 
+    @property
+    def kept(self) -> float:
+        """Training items per user that are kept in the ranking, which every sample scores."""
+        return self.task.n_kept / self.task.n_users
+
+    @property
+    def beside(self) -> float:
+        """Pairs per user that a sample takes beside its negatives."""
+        return self.targets + self.kept
+
     def sample_size(self, budget: float) -> int:
         """The sample that a budget of pairs per user buys, which a user's targets share."""
-        return max(2, math.floor(budget - self.targets) + 1)
+        return max(2, math.floor(budget - self.beside) + 1)
 
     def counts(self, design: Design, n_users: int) -> RankCounts:
         """Counts of a design for the first users by lot; what is asked is remembered."""
@@ -97,7 +107,7 @@ class Pilot:
         """Seconds of one scored pair of a sample, by those of a few users."""
         size = int(min(_TIMED_SIZE, self.task.n_items.min()))
         design = Fixed(sample_size=size, replacement=True, shared_by=shared_by)
-        return self._seconds(design, 4 * _MATRIX_USERS) / (size - 1 + self.targets)
+        return self._seconds(design, 4 * _MATRIX_USERS) / (size - 1 + self.beside)
 
     def seconds_per_asked_pair(self) -> float | None:
         """Of what was asked so far, answers from a cache apart; None if nothing was."""

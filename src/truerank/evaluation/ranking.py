@@ -39,6 +39,7 @@ def rank(
     ties: Ties = "random",
     seed: int = 0,
     keep_target: bool = False,
+    keep_train: bool = False,
     progress: Progress = None,
 ) -> Any:
     """The rank of every target, as a table with one row per target.
@@ -62,6 +63,9 @@ def rank(
         same seed gives every model the same negatives.
     keep_target : bool, default False
         Rank targets that are among their user's training items all the same, instead of raising.
+    keep_train : bool, default False
+        Keep the items of ``train`` in the ranking: negatives are drawn from the others, and these
+        are each scored, which counts as cost. Exact ranks are then those without ``train``.
     progress : callable or bool, optional
         None shows a bar on a terminal if it takes long, False nothing; a function is called with
         (rows done, rows in all).
@@ -70,7 +74,9 @@ def rank(
     -------
     pyarrow.Table
         Columns ``user_id``, ``item_id``, ``rank`` (1-based), ``sample_size`` (which counts the
-        target) and ``n_items`` (the pool), in the order of the test.
+        target) and ``n_items`` (the pool), in the order of the test; ``place`` and ``n_targets``
+        where users have several targets, and ``offset``, the kept items above the target, beside a
+        sample with ``keep_train``.
 
     Examples
     --------
@@ -83,7 +89,9 @@ def rank(
     """
     _arguments.check(rank, locals())
     check_whole_ranks(ties)
-    asked = prepared(scorer, test, design, train=train, seed=seed, keep_target=keep_target)
+    asked = prepared(
+        scorer, test, design, train=train, seed=seed, keep_target=keep_target, keep_train=keep_train
+    )
     ranked = carry_out(scorer, asked.task, asked.design, seed=seed, ties=ties, progress=progress)
     return table_of(scorer, asked.task, ranked, ties, seed)
 
@@ -98,6 +106,7 @@ def count(
     ties: Ties = "spread",
     seed: int = 0,
     keep_target: bool = False,
+    keep_train: bool = False,
     baseline: str | None = None,
     progress: Progress = None,
 ) -> RankCounts: ...
@@ -113,6 +122,7 @@ def count(
     ties: Ties = "spread",
     seed: int = 0,
     keep_target: bool = False,
+    keep_train: bool = False,
     baseline: str | None = None,
     progress: Progress = None,
 ) -> PairedCounts: ...
@@ -127,6 +137,7 @@ def count(
     ties: Ties = "spread",
     seed: int = 0,
     keep_target: bool = False,
+    keep_train: bool = False,
     baseline: str | None = None,
     progress: Progress = None,
 ) -> RankCounts | PairedCounts:
@@ -157,6 +168,9 @@ def count(
         order. An id that is a number and a string that spells it are the same.
     keep_target : bool, default False
         Rank targets that are among their user's training items all the same, instead of raising.
+    keep_train : bool, default False
+        Keep the items of ``train`` in the ranking: negatives are drawn from the others, and these
+        are each scored, which counts as cost. Exact ranks are then those without ``train``.
     baseline : str, optional
         Of more than four models, the one whose joint counts with every other are kept, the first
         if not given, beside those of the model whose sampled ranks look best. Of up to four models
@@ -188,13 +202,15 @@ def count(
     if isinstance(scorer, Mapping):
         return _count_together(
             scorer, test, design, train=train, ties=ties, seed=seed,
-            keep_target=keep_target, baseline=baseline, progress=progress,
+            keep_target=keep_target, keep_train=keep_train, baseline=baseline, progress=progress,
         )  # fmt: skip
     if baseline is not None:
         raise InputError(
             f"baseline is {baseline!r}, but one scorer is given; it is for several models by name"
         )
-    asked = prepared(scorer, test, design, train=train, seed=seed, keep_target=keep_target)
+    asked = prepared(
+        scorer, test, design, train=train, seed=seed, keep_target=keep_target, keep_train=keep_train
+    )
     ranked = carry_out(scorer, asked.task, asked.design, seed=seed, ties=ties, progress=progress)
     return counts_of(asked.task, ranked, ties, seed)
 
@@ -208,6 +224,7 @@ def _count_together(
     ties: Ties,
     seed: int,
     keep_target: bool,
+    keep_train: bool,
     baseline: str | None,
     progress: Progress,
 ) -> PairedCounts:
@@ -216,10 +233,18 @@ def _count_together(
     first, *others = models
     if baseline is not None and baseline not in models:
         raise _checks.unknown("baseline", baseline, models)
+    if keep_train and not isinstance(designs.get(design), designs.Exact):
+        raise InputError(
+            "keep_train is True, and several models are counted together by a sample; their "
+            "joint counts are of negatives alone: count each model on its own, or by 'exact'"
+        )
     asked = {
-        name: prepared(scorer, test, design, train=train, seed=seed, keep_target=keep_target)
+        name: prepared(
+            scorer, test, design, train=train, seed=seed, keep_target=keep_target,
+            keep_train=keep_train,
+        )
         for name, scorer in models.items()
-    }
+    }  # fmt: skip
     for other in others:
         _check_same_items(models[first], models[other], first, other)
     found = rank_together(
@@ -268,6 +293,7 @@ def prepared(
     train: Any,
     seed: int,
     keep_target: bool,
+    keep_train: bool = False,
 ) -> Prepared:
     """Check what the verbs are given, take the users that the design asks for, lay out the task."""
     chosen = designs.get(design)
@@ -282,6 +308,10 @@ def prepared(
             "truerank.scoring, such as Factors(U, V), Dense(S) or Callable(function)"
         )
     check_seed(seed)
+    if keep_train and train is None:
+        raise InputError(
+            "keep_train is True, but train is not given; without it nothing is left out"
+        )
     rows, population = users.take(test, train, chosen, seed)
-    task = prepare(scorer, rows, train=train, keep_target=keep_target)
+    task = prepare(scorer, rows, train=train, keep_target=keep_target, keep_train=keep_train)
     return Prepared(task, chosen, task.n_users if population is None else population)

@@ -161,7 +161,7 @@ class Columns:
         """Mean number of scored pairs per user, targets included.
 
         Negatives that the targets of a user share count once: those of its best target, which is
-        ranked among no fewer than the others.
+        ranked among no fewer than the others. Items beside the pool (``offset``) are not counted.
 
         Examples
         --------

@@ -109,11 +109,18 @@ def _facts(model: ModelContent) -> dict[str, str]:
                 for scheme in counts.schemes
             )
         ),
-        "Training items left out of pools": _yes(card.get("training_items_left_out")),
+        "Training items left out of pools": _training(card),
         "Ties": str(card.get("ties", NOT_RECORDED)),
         "Seed": str(card.get("seed", NOT_RECORDED)),
         "Negatives": _negatives(counts, card),
     }
+
+
+def _training(card: Mapping[str, Any]) -> str:
+    kept = "no: kept in the ranking, each of them scored"
+    if card.get("training_items_kept"):
+        return kept
+    return _yes(card.get("training_items_left_out"))
 
 
 def _users(counts: RankCounts, card: Mapping[str, Any]) -> str:

@@ -38,7 +38,8 @@ class Batched:
         self._scorer = asking_once(scorer) if again else scorer
         self._task, self._drawing = task, drawing
         self.tied = np.zeros(task.n_rows, dtype=np.int64)
-        self.target_score: FloatArray = np.full(task.n_rows, np.nan)
+        known = drawing.target_score
+        self.target_score: FloatArray = np.full(task.n_rows, np.nan) if known is None else known
 
     @property
     def money(self) -> Money | None:

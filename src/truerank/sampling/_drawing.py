@@ -36,6 +36,9 @@ class Ranked:
         The replicate group of each row, where negatives were shared; None for independent rows.
     target_score
         The target's own score, where a user has several targets with negatives of their own.
+    offset
+        Kept items above the target, of which none was drawn; None where they are in the pool, or
+        nothing is kept.
     rows
         The test rows that these are, where some were left without negatives; None for all.
     facts
@@ -50,12 +53,13 @@ class Ranked:
     ties_broken: bool
     replicate: IntArray | None = None
     target_score: FloatArray | None = None
+    offset: IntArray | None = None
     rows: IntArray | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def of(self, rows: IntArray) -> Ranked:
         """Some of the rows; ``pairs`` are still those of all."""
-        names = ("above", "tied", "sample_size", "replicate", "target_score")
+        names = ("above", "tied", "sample_size", "replicate", "target_score", "offset")
         some: dict[str, Any] = {
             name: None if getattr(self, name) is None else getattr(self, name)[rows]
             for name in names
@@ -64,7 +68,8 @@ class Ranked:
 
     def of_task(self, task: Task) -> Task:
         """The task of the rows that were ranked."""
-        return task if self.rows is None else task.take(self.rows)
+        task = task if self.rows is None else task.take(self.rows)
+        return task.whole() if self.offset is None else task
 
 
 @dataclass(frozen=True)
@@ -87,6 +92,8 @@ class Drawing:
         How a negative is drawn.
     shared
         Whether rows share streams.
+    target_score
+        Scores of the targets, where they are known already.
     """
 
     scheme: Scheme
@@ -96,6 +103,7 @@ class Drawing:
     tie_keys: Keys
     draw: Draw = Uniform()
     shared: bool = False
+    target_score: FloatArray | None = None
 
     @property
     def breaks_ties(self) -> bool:

@@ -18,7 +18,7 @@ from truerank.errors import InputError, OutOfBudget, TruerankError
 from truerank.outcomes.schemes import Scheme
 from truerank.progress import Progress
 from truerank.rng import user_keys
-from truerank.sampling import _batched, _fused, _tie_modes, blocks
+from truerank.sampling import _batched, _fused, _tie_modes, blocks, kept
 from truerank.sampling._drawing import Drawing, Ranked
 from truerank.sampling.frozen import negatives_of
 from truerank.sampling.pools import check_pools
@@ -90,11 +90,16 @@ def _carried_out(
             "design is Auto, which weighs the error of a metric: truerank.evaluate takes it; here "
             "name Exact, Fixed, Adaptive, LJ24 or Frozen"
         )
-    mode = while_drawing(design, ties)
+    task.check_candidates()
+    mode = while_drawing(design, ties, kept=task.kept is not None)
     if isinstance(design, Frozen):
         held = negatives_of(design, task, scorer, seed)
         drawing = drawing_of(design.scheme(task.catalogue), mode, held.task, seed)
-        found = _given(scorer, held.task, held.start, held.items, drawing, progress)
+
+        def given(drawing: Drawing) -> Ranked:
+            return _given(scorer, held.task, held.start, held.items, drawing, progress)
+
+        found = _beside_kept(scorer, held.task, drawing, given)
         scheme = dataclasses.replace(found.scheme, shared=held.shared)
         return dataclasses.replace(found, scheme=scheme, rows=held.rows, facts=held.facts)
     if isinstance(design, Adaptive):
@@ -107,9 +112,30 @@ def _carried_out(
     raise _checks.unknown("design", type(design).__name__, ("Exact", "Fixed", "Adaptive", "Frozen"))
 
 
-def while_drawing(design: Design, policy: str) -> str:
-    """How ties are treated while negatives are drawn, of `_tie_modes`."""
+def _beside_kept(
+    scorer: Scorer, task: Task, drawing: Drawing, run: Callable[[Drawing], Ranked]
+) -> Ranked:
+    """What a drawing finds, with the kept items above each target; these are scored first."""
+    if task.kept is None:
+        return run(drawing)
+    known = kept.above(scorer, task, drawing.ties, drawing.tie_keys)
+    found = run(dataclasses.replace(drawing, target_score=known.target_score))
+    return dataclasses.replace(found, offset=known.offset, pairs=found.pairs + known.pairs)
+
+
+def while_drawing(design: Design, policy: str, *, kept: bool = False) -> str:
+    """How ties are treated while negatives are drawn, of `_tie_modes`.
+
+    Beside ``kept`` items they are broken: those of the target's score among them, and among the
+    negatives, are above it by one and the same order.
+    """
     ties.check(policy)
+    if kept and policy == "mid" and not isinstance(design, Exact):
+        raise InputError(
+            "ties is 'mid', which gives a tied target a rank between others; beside training items "
+            "that are kept a sample has to break ties: take 'random', 'optimistic' or "
+            "'pessimistic', or the design 'exact'"
+        )
     if policy == "mid" and isinstance(design, (Adaptive, Auto)):
         other = ", or a design by name" if isinstance(design, Auto) else ""
         raise InputError(
@@ -117,9 +143,9 @@ def while_drawing(design: Design, policy: str) -> str:
             "to know at each stage whether to go on: take 'random', 'optimistic' or 'pessimistic'"
             + other
         )
-    if not isinstance(design, Adaptive):
-        return "random" if policy == "random" else "count"
-    return "random" if policy == "spread" else policy
+    if isinstance(design, Adaptive) or (kept and not isinstance(design, Exact)):
+        return "random" if policy == "spread" else policy
+    return "random" if policy == "random" else "count"
 
 
 def carry_out_within(
@@ -263,7 +289,7 @@ def negatives_within(budget: float | None, task: Task) -> int | None:
     budget : float or None
         Scored pairs per user on average; None for no limit.
     task : Task
-        Its rows' targets have to be scored too.
+        Its rows' targets and kept items have to be scored too.
 
     Returns
     -------
@@ -273,12 +299,14 @@ def negatives_within(budget: float | None, task: Task) -> int | None:
     pairs = pairs_within(budget, task)
     if budget is None or pairs is None:
         return None
-    total = pairs - task.n_rows
+    total = pairs - task.n_rows - task.n_kept
     if total < task.n_users:
-        each = task.n_rows / task.n_users
+        each, more = task.n_rows / task.n_users, task.n_kept / task.n_users
+        items = f" and {more:g} training items that are kept" if more else ""
         raise InputError(
-            f"budget is {budget:g} scored pairs per user; users have {each:g} targets on average, "
-            f"so that at least {each + 1:g} are needed: the targets' own scores and one negative"
+            f"budget is {budget:g} scored pairs per user; users have {each:g} targets{items} on "
+            f"average, so that at least {each + more + 1:g} are needed: the scores of these and "
+            "one negative"
         )
     return total
 
@@ -309,12 +337,17 @@ def sample(scorer: Scorer, task: Task, drawing: Drawing, *, progress: Progress =
     if isinstance(drawing.draw, Uniform):
         found = _fused.matrices(scorer, task.n_rows * scheme.ladder[0])
     with _progress.reporting(progress, task.n_rows, "sampling") as advance:
-        if found is None:
-            return _batched.sample(scorer, task, drawing, advance)
-        if drawing.shared and len(scheme.ladder) == 1 and not found[2]:
-            ranked = _fused.sample_shared(found, scorer, task, drawing, advance)
-        else:
-            ranked = _fused.sample(found, scorer, task, drawing, advance)
+
+        def run(drawing: Drawing) -> Ranked:
+            if found is None:
+                return _batched.sample(scorer, task, drawing, advance)
+            if drawing.shared and len(scheme.ladder) == 1 and not found[2]:
+                return _fused.sample_shared(found, scorer, task, drawing, advance)
+            return _fused.sample(found, scorer, task, drawing, advance)
+
+        ranked = _beside_kept(scorer, task, drawing, run)
+    if found is None:
+        return ranked
     return dataclasses.replace(ranked, target_score=target_scores(scorer, task))
 
 
@@ -380,13 +413,14 @@ def exact_pairs(scorer: Scorer, task: Task) -> int:
         return task.n_users * task.catalogue
     one_each = np.unique(task.group, return_index=True)[1]
     n_targets = np.bincount(task.group)[task.group[one_each]]
-    return int((task.n_items[one_each] - 1 + n_targets).sum())
+    return int((task.whole().n_items[one_each] - 1 + n_targets).sum())
 
 
 def _exact(scorer: Scorer, task: Task, progress: Progress) -> Ranked:
     if isinstance(scorer, Ledger) and scorer.purse.limit is not None:
         scorer.remember()  # a smaller sample goes on from there, should calls fail
         scorer.purse.needed = exact_pairs(scorer, task)
+    task = task.whole()
     above, tied = exact.count(scorer, task, progress=progress)
     scheme = Scheme(replacement=False)
     return Ranked(above, tied, task.n_items, exact_pairs(scorer, task), scheme, False)

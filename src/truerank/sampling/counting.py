@@ -56,6 +56,7 @@ def counts_of(task: Task, ranked: Ranked, ties: str, seed: int) -> RankCounts:
             n_users=task.n_users,
             keys=keys,
             targets=targets_of(task, ranked, seed),
+            offset=ranked.offset,
         )
 
     if ranked.replicate is None:
@@ -182,7 +183,8 @@ def table_of(scorer: Scorer, task: Task, ranked: Ranked, ties: str, seed: int) -
     -------
     pyarrow.Table
         Columns user_id, item_id, rank, sample_size, n_items and, where users have several targets,
-        place and n_targets; its metadata names the scheme.
+        place and n_targets, where training items are kept beside a sample, offset; its metadata
+        names the scheme.
     """
     import pyarrow as pa
 
@@ -199,6 +201,8 @@ def table_of(scorer: Scorer, task: Task, ranked: Ranked, ties: str, seed: int) -
     }
     if targets is not None:
         columns |= {"place": targets.place, "n_targets": targets.n_targets}
+    if ranked.offset is not None:
+        columns["offset"] = ranked.offset
     return pa.table(columns, metadata={SCHEME_KEY: ranked.scheme.name.encode()})
 
 

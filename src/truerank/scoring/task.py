@@ -28,7 +28,8 @@ class Task:
 
     A user's pool is the catalogue less its left-out items (training items and targets), plus the
     target being ranked. Left-out items are in CSR form by `group`, one group a user:
-    ``left_out[start[g]:start[g + 1]]``, sorted, the targets among them.
+    ``left_out[start[g]:start[g + 1]]``, sorted, the targets among them. Those that are ``kept`` are
+    in no pool but in the ranking all the same: each of them is scored.
     """
 
     user: IntArray  # row of the user, (n_rows,)
@@ -40,6 +41,7 @@ class Task:
     n_items: IntArray  # pool size, (n_rows,)
     n_targets: IntArray  # number of the user's targets, (n_rows,)
     catalogue: int
+    kept: npt.NDArray[np.bool_] | None = None  # of left_out; None if none is
 
     @property
     def n_rows(self) -> int:
@@ -80,6 +82,7 @@ class Task:
         length = np.diff(self.start)[groups]
         start = np.concatenate([[0], np.cumsum(length)])
         offset = np.arange(start[-1]) - np.repeat(start[:-1], length)
+        taken = np.repeat(self.start[groups], length) + offset
         return replace(
             self,
             user=self.user[rows],
@@ -87,10 +90,38 @@ class Task:
             user_id=self.user_id[rows],
             group=group,
             start=start,
-            left_out=self.left_out[np.repeat(self.start[groups], length) + offset],
+            left_out=self.left_out[taken],
             n_items=self.n_items[rows],
             n_targets=self.n_targets[rows],
+            kept=None if self.kept is None else self.kept[taken],
         )
+
+    @property
+    def n_kept(self) -> int:
+        """Number of kept items of all users."""
+        return 0 if self.kept is None else int(np.count_nonzero(self.kept))
+
+    def whole(self) -> Task:
+        """The task with kept items in the pools: the ranking as it is."""
+        if self.kept is None:
+            return self
+        before = np.concatenate([[0], np.cumsum(self.kept)])[self.start]
+        return replace(
+            self,
+            start=self.start - before,
+            left_out=self.left_out[~self.kept],
+            n_items=self.n_items + np.diff(before)[self.group],
+            kept=None,
+        )
+
+    def check_candidates(self) -> None:
+        """Raise for users whose pools hold nothing but the target."""
+        if (self.n_items < 2).any():
+            row = int(np.argmax(self.n_items < 2))
+            raise InputError(
+                f"user {self.user_id[row]} has no candidates but the target: all "
+                f"{self.catalogue} items are left out"
+            )
 
     def left_out_of(self, rows: IntArray) -> tuple[IntArray, IntArray]:
         """(position in ``rows``, item row) of every left-out item of these rows."""
@@ -101,7 +132,14 @@ class Task:
         return position, self.left_out[np.repeat(begin, length) + offset]
 
 
-def prepare(scorer: Scorer, test: Any, *, train: Any = None, keep_target: bool = False) -> Task:
+def prepare(
+    scorer: Scorer,
+    test: Any,
+    *,
+    train: Any = None,
+    keep_target: bool = False,
+    keep_train: bool = False,
+) -> Task:
     """Check test and training data against the scorer and lay out the task.
 
     Parameters
@@ -113,6 +151,8 @@ def prepare(scorer: Scorer, test: Any, *, train: Any = None, keep_target: bool =
         The same for items to leave out of the ranking; None leaves out nothing.
     keep_target
         Rank targets that are among their user's training items all the same, instead of raising.
+    keep_train
+        Keep training items in the ranking: negatives are other items, these are scored beside them.
     """
     user_id, item_id = interactions(test, "test")
     user = scorer.user_ids.rows(user_id, "test")
@@ -123,7 +163,7 @@ def prepare(scorer: Scorer, test: Any, *, train: Any = None, keep_target: bool =
     pair = user * catalogue + target
     _check_twice(pair, user_id, item_id)
     users, group = np.unique(user, return_inverse=True)
-    left = group * catalogue + target
+    left = targets = group * catalogue + target
     if train is not None:
         left = _with_training(scorer, train, users, left, catalogue, keep_target=keep_target)
     else:
@@ -131,16 +171,17 @@ def prepare(scorer: Scorer, test: Any, *, train: Any = None, keep_target: bool =
     left = left[np.concatenate([[True], left[1:] != left[:-1]])]
     start = np.searchsorted(left, np.arange(users.size + 1) * catalogue)
     pool = catalogue - np.diff(start) + 1
-    if (pool[group] < 2).any():
-        row = int(np.argmax(pool[group] < 2))
-        raise InputError(
-            f"user {user_id[row]} has no candidates but the target: all {catalogue} items are "
-            "left out"
-        )
+    kept = None
+    if keep_train:
+        kept = np.ones(left.size, dtype=np.bool_)
+        kept[np.searchsorted(left, targets)] = False
     n_targets = np.bincount(group)[group]
-    return Task(
-        user, target, user_id, group, start, left % catalogue, pool[group], n_targets, catalogue
-    )
+    task = Task(
+        user, target, user_id, group, start, left % catalogue, pool[group], n_targets, catalogue,
+        kept,
+    )  # fmt: skip
+    task.whole().check_candidates()
+    return task
 
 
 def interactions(source: Any, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:

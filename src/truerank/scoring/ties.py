@@ -86,13 +86,15 @@ def counts(
     n_users: float,
     keys: Keys | None = None,
     targets: Targets | None = None,
+    offset: IntArray | None = None,
 ) -> RankCounts:
     """The ranks as counts; all arrays of shape (n_rows,), each row one independent ranking.
 
     ``spread`` gives each of a row's tied ranks its share of the weight, which is the mean over all
     ways to break the ties: the same for all, or with replacement, where a tied item drawn twice is
     one item, more at both ends. A middle between two ranks (``mid``) counts half for each. Of
-    several tied targets of a user, the best stands before more of the tied others.
+    several tied targets of a user, the best stands before more of the tied others. ``offset`` are
+    kept items above each target; ties are broken then.
     """
     policy = check(policy)
     weight: FloatArray = np.ones(above.size)
@@ -112,6 +114,7 @@ def counts(
             place=targets.place[row],
             n_targets=targets.n_targets[row],
             block=targets.block[row],
+            offset=None if offset is None else offset[row],
         )
     first, extra = shared_ranks(above, tied, policy, keys)
     if policy in ("spread", "mid"):
@@ -119,7 +122,9 @@ def counts(
             first - 1, extra, n_items, sample_size, weight, replacement=scheme.replacement
         )
         return make(n_items=pool, sample_size=size, sampled_rank=rank, weight=share)
-    return make(n_items=n_items, sample_size=sample_size, sampled_rank=first, weight=weight)
+    return make(
+        n_items=n_items, sample_size=sample_size, sampled_rank=first, weight=weight, offset=offset
+    )
 
 
 @dataclass(frozen=True)

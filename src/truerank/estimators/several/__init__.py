@@ -3,8 +3,8 @@
 A target of rank R among the non-targets and place i among its user's targets has position R + i - 1
 in the one list of all of them, so that metrics are sums over targets of gains in R. The law of R
 differs by i (the best of eight targets ranks high) and by the number t of targets; so targets are
-put into classes of i and t, and one law is fitted to each class: smooth strays from the law that
-order statistics of independent targets would follow. Some metrics weigh a user's targets 1 / t
+put into classes of i, t and offset, and one law is fitted to each class: smooth strays from the law
+that order statistics of independent targets would follow. Some metrics weigh a user's targets 1 / t
 each, others 1: in a fit they weigh 1 / sqrt(t), in the middle. A target then counts
 with its expected gain given its own outcome and the law of its class: the gain of its own place,
 weighted as the metric weights its user.
