@@ -36,7 +36,7 @@ def numba(request, monkeypatch):
 @pytest.fixture
 def small_tiles(monkeypatch):
     """Tiles that even small catalogues need many of."""
-    monkeypatch.setattr(_tiles, "tile", lambda kernels, catalogue: (8, 24))
+    monkeypatch.setattr(_tiles, "tile", lambda kernels, task: (8, 24))
 
 
 def brute_force(scores, test, train=((), ())):
@@ -155,6 +155,22 @@ def test_items_of_equal_vectors_tie_exactly():
     np.testing.assert_array_equal(tied, copies[same] - 1)
 
 
+@BOTH
+@pytest.mark.usefixtures("numba")
+@pytest.mark.parametrize("copies", [1, 3, 60])  # looked for one by one, and all at once
+def test_many_targets_of_a_user_among_items_of_equal_vectors(copies):
+    rng = np.random.default_rng(5)
+    some = rng.standard_normal((2400 // copies, 16)).astype(np.float32)
+    items = np.repeat(some, copies, axis=0)
+    users = rng.standard_normal((30, 16)).astype(np.float32)
+    test = np.repeat(np.arange(30), 9), np.concatenate([rng.permutation(2400)[:9] for _ in users])
+    train = np.repeat(np.arange(30), 5), rng.integers(2400, size=150)
+    scorer = Factors(users, items)
+    task = prepare(scorer, test, train=train, keep_target=True)
+    found = exact.count(scorer, task, progress=False)
+    np.testing.assert_array_equal(found, brute_force(canonical(scorer, 30), test, train))
+
+
 def test_users_of_zeros_tie_with_everything():
     scorer = Factors(np.zeros((2, 8), np.float32), np.ones((30, 8), np.float32))
     above, tied = exact.count(scorer, prepare(scorer, ([0, 1], [3, 4]), train=([1], [5])))
@@ -213,7 +229,7 @@ def test_tiles_and_threads_do_not_matter(monkeypatch):
     plan = prepare(scorer, test, train=train)
     expected = exact.count(scorer, plan)
     for size in ((1, 700), (64, 13), (200, 64)):
-        monkeypatch.setattr(_tiles, "tile", lambda kernels, catalogue, size=size: size)
+        monkeypatch.setattr(_tiles, "tile", lambda kernels, task, size=size: size)
         np.testing.assert_array_equal(exact.count(scorer, plan), expected)
     monkeypatch.setattr(_blas, "_library", lambda: None)
     np.testing.assert_array_equal(exact.count(scorer, plan), expected)

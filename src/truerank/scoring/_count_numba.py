@@ -11,7 +11,7 @@ import numpy as np
 from truerank.scoring.factors import LANES
 
 _STRIP = 64  # scores looked through at a time for doubtful ones
-_WIDE = 128  # the same, where scores are small integers
+_FEW = 8  # doubtful ones that are looked for one by one
 _MANY = 4  # targets of a user from which on scores are compared as small integers
 _SPAN, _LARGEST = 31_000, 32_000  # of these integers: between the targets, and beyond
 
@@ -64,6 +64,17 @@ def count(scores: Any, target: Any, above: Any, tied: Any) -> None:
 
 
 @_compiled
+def _inside(small: Any, lowest: Any, inside: Any) -> Any:
+    """How many integers are ``lowest`` or of the ``inside`` behind it, and where the last is."""
+    found, last, none = np.int16(0), np.int16(-1), np.int16(-1)
+    for column in range(small.size):
+        here = np.uint16(small[column] - lowest) <= inside
+        found = np.int16(found + np.int16(here))
+        last = max(last, np.int16(column) if here else none)
+    return int(found), int(last)
+
+
+@_compiled
 def _tally_many(
     scores: Any,
     row: int,
@@ -81,6 +92,8 @@ def _tally_many(
     lanes: Any,
     low: Any,
     high: Any,
+    bounds: Any,
+    one: Any,
 ) -> None:
     """Count a row for its many targets, by scores that are rounded to integers of 16 bits.
 
@@ -105,35 +118,81 @@ def _tally_many(
     for column in range(scores.shape[1]):
         small[column] = np.int16(min(max((scores[row, column] - middle) * step, least), most))
     for layer in range(n_targets):
-        pair = offset[layer] + first_user + row
-        small_low = np.int16(min(max((low[layer] - middle) * step, least), most))
-        small_high = np.int16(min(max((high[layer] - middle) * step, least), most))
-        over, reach = np.int16(0), np.int16(0)
-        for column in range(small.size):
-            over = np.int16(over + np.int16(small[column] > small_high))
-            reach = np.int16(reach + np.int16(small[column] >= small_low))
-        above[pair] += over
-        near = int(reach) - int(over)
-        inside = np.uint16(small_high - small_low)  # integers from the lower bound on, unsigned
-        begin = 0
-        while near > 0:
-            strip = small[begin : begin + _WIDE]
-            found = np.int16(0)
-            for column in range(strip.size):
-                found = np.int16(found + np.int16(np.uint16(strip[column] - small_low) <= inside))
-            if found > 0:
-                near -= int(found)
-                for column in range(strip.size):
-                    if np.uint16(strip[column] - small_low) <= inside:
-                        score = scores[row, begin + column]
-                        if score >= low[layer] and score <= high[layer]:
-                            score = _lane_dot(users, row, items, begin + column, lanes)
-                        above[pair] += score > target[pair]
-                        tied[pair] += score == target[pair]
-                        found = np.int16(found - 1)
-                        if found == 0:
-                            break
-            begin += _WIDE
+        bounds[0, layer] = np.int16(min(max((low[layer] - middle) * step, least), most))
+        bounds[1, layer] = np.int16(min(max((high[layer] - middle) * step, least), most))
+    for first in range(0, n_targets, 2):
+        second = min(first + 1, n_targets - 1)
+        over, gap, other_over, other_gap = _over_and_gap(
+            small, bounds[0, first], bounds[1, first], bounds[0, second], bounds[1, second], one
+        )
+        for layer in range(first, second + 1):
+            pair = offset[layer] + first_user + row
+            above[pair] += over
+            inside = np.uint16(bounds[1, layer] - bounds[0, layer])
+            if gap <= inside:
+                _look_again(
+                    scores, row, small, bounds[0, layer], inside, users, items, pair,
+                    low[layer], high[layer], target, above, tied, lanes,
+                )  # fmt: skip
+            over, gap = other_over, other_gap
+
+
+@_compiled
+def _over_and_gap(
+    small: Any, low: Any, high: Any, other_low: Any, other_high: Any, one: Any
+) -> Any:
+    """Of two targets: integers above the higher bound, and the least distance from the lower one.
+
+    Distances are unsigned: those of integers below the bound are large. Two targets at a time, and
+    the least distance instead of another count, take the fewest instructions. ``one`` is 1: not
+    known when this is compiled, it is added under a mask, not made of each comparison.
+    """
+    none = np.int16(0)
+    over, other_over = none, none
+    gap, other_gap = np.uint16(65535), np.uint16(65535)
+    for column in range(small.size):
+        value = small[column]
+        over = np.int16(over + (one if value > high else none))
+        gap = min(gap, np.uint16(value - low))
+        other_over = np.int16(other_over + (one if value > other_high else none))
+        other_gap = min(other_gap, np.uint16(value - other_low))
+    return int(over), gap, int(other_over), other_gap
+
+
+@_compiled
+def _look_again(
+    scores: Any,
+    row: int,
+    small: Any,
+    lowest: Any,
+    inside: Any,
+    users: Any,
+    items: Any,
+    pair: int,
+    low: Any,
+    high: Any,
+    target: Any,
+    above: Any,
+    tied: Any,
+    lanes: Any,
+) -> None:
+    """Count the scores whose integers lie between a target's bounds, by the scores themselves."""
+    found, column = _inside(small, lowest, inside)
+    many = found > _FEW  # tied ones: no pass for each of them
+    if many:
+        column = small.size - 1
+    while found > 0:
+        if np.uint16(small[column] - lowest) <= inside:
+            score = scores[row, column]
+            if score >= low and score <= high:
+                score = _lane_dot(users, row, items, column, lanes)
+            above[pair] += score > target[pair]
+            tied[pair] += score == target[pair]
+            found -= 1
+        if many or found == 0:
+            column -= 1
+        else:
+            _, column = _inside(small[:column], lowest, inside)
 
 
 @_compiled
@@ -172,6 +231,7 @@ def tally(
     bounds = np.empty(2, dtype=scores.dtype)
     lows, highs = np.empty((2, offset.size), dtype=scores.dtype)
     small = np.empty(width if offset.size > _MANY else 0, dtype=np.int16)
+    small_bounds, one = np.empty((2, offset.size), dtype=np.int16), np.int16(min(width, 1))
     for row in range(scores.shape[0]):
         if offset.size > _MANY and offset[_MANY - 1] + first_user + row < offset[_MANY]:
             from_ = at[row]
@@ -180,6 +240,7 @@ def tally(
             _tally_many(
                 scores, row, small, norm, first_user, users, items,
                 offset, target, slope, fixed, above, tied, lanes, lows, highs,
+                small_bounds, one,
             )  # fmt: skip
             continue
         for layer in range(offset.size - 1):

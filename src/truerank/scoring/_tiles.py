@@ -44,9 +44,9 @@ def count(scorer: Factors, task: Task, advance: Callable[[int], None]) -> tuple[
     return ranker.above, ranker.tied
 
 
-def tile(kernels: Kernels, catalogue: int) -> tuple[int, int]:
+def tile(kernels: Kernels, task: Task) -> tuple[int, int]:
     """Users and items of the largest tile."""
-    return kernels.tile(catalogue)
+    return kernels.tile(task.catalogue, several=task.several)
 
 
 class _Ranker:
@@ -58,7 +58,7 @@ class _Ranker:
         self._task = task
         self._blocks = Blocks(task)
         self._kernels = kernels
-        self._n_users, self._n_items = tile(kernels, task.catalogue)
+        self._n_users, self._n_items = tile(kernels, task)
         self._spare: list[npt.NDArray[Any]] = []  # tiles not in use
         self._norm = [
             float(row_norms(self._items[first : first + self._n_items]).max())
