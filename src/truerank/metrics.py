@@ -22,7 +22,7 @@ from truerank import _arguments, _checks
 from truerank._types import FloatArray
 from truerank.errors import InputError
 
-__all__ = ["NAMES", "Metric", "key", "parse", "share"]
+__all__ = ["NAMES", "Metric", "ap_found", "key", "parse", "share"]
 
 GainFunction: TypeAlias = Callable[[FloatArray], Any]
 MetricLike: TypeAlias = "str | Metric"
@@ -454,6 +454,7 @@ _ALIASES = {
     "map": "ap",
     "p": "precision",
 }
+_NOT_LINEAR = frozenset({"ap_found", "map_found"})
 
 
 def _ideal_dcg(n: FloatArray) -> FloatArray:
@@ -537,6 +538,93 @@ def _number_of_targets(n_targets: Any) -> FloatArray:
     if not ((t >= 1) & (t <= _checks.LARGEST_INT)).all():
         raise InputError(f"n_targets is {_checks.shown(n_targets)}; it must be at least 1")
     return t
+
+
+def ap_found(ranks: Any, k: int | None = None) -> float:
+    """Average precision over the targets found: that of torchmetrics' ``RetrievalMAP``.
+
+    Per user the mean of the precisions at its targets among the first k, 0 if there are none. The
+    fewer are found, the fewer it is divided by: this is no sum over single targets, and only exact
+    ranks tell it.
+
+    Parameters
+    ----------
+    ranks : table
+        Exact ranks of all targets of each user, as ``truerank.rank(scorer, test, "exact")`` gives
+        them: columns ``user_id``, ``rank`` (among the non-targets, 1-based), ``sample_size``,
+        ``n_items`` and, where users have several targets, ``place`` and ``n_targets``.
+    k : int, optional
+        The cut-off; all positions count if not given.
+
+    Returns
+    -------
+    float
+        The mean over users.
+
+    Raises
+    ------
+    InputError
+        If ranks come from samples, or targets of a user are missing.
+
+    Examples
+    --------
+    >>> scorer = tr.scoring.Dense(np.array([[0.9, 0.8, 0.7, 0.6, 0.5]]))
+    >>> ranks = tr.rank(scorer, ([0, 0, 0], [0, 2, 4]), "exact")  # at positions 1, 3 and 5
+    >>> round(tr.metrics.ap_found(ranks, k=3), 6), round((1 / 1 + 2 / 3) / 2, 6)
+    (0.833333, 0.833333)
+    """
+    _arguments.check(ap_found, locals())
+    cut = None if k is None else _checks.integer(k, "k", low=1)
+    if hasattr(ranks, "collect"):  # a lazy frame
+        ranks = ranks.collect()
+    rank, size, pool, place, n_targets = (
+        _whole_column(ranks, name)
+        for name in ("rank", "sample_size", "n_items", "place", "n_targets")
+    )
+    sampled = size != pool
+    if sampled.any():
+        raise InputError(
+            f"{int(sampled.sum()):,} of {sampled.size:,} ranks are those of samples; average "
+            "precision over the targets found is for exact ranks: truerank.rank(scorer, test, "
+            "'exact')"
+        )
+    for name, column in (("rank", rank), ("place", place)):
+        _checks.within(column, name, low=1, high=np.inf, because="the best is 1")
+    user_id = _checks.ids(_column(ranks, "user_id"), "user_id")
+    _, user, found = np.unique(user_id, return_inverse=True, return_counts=True)
+    missing = found[user] != n_targets
+    if missing.any():
+        row = int(np.argmax(missing))
+        raise InputError(
+            f"user {user_id[row]} has n_targets={n_targets[row]} and {found[user[row]]} rows; give "
+            "the ranks of all targets of each user"
+        )
+    position = rank + place - 1
+    hit = position <= (np.inf if cut is None else cut)
+    precision = np.bincount(user, np.where(hit, place / position, 0.0))
+    return float(np.mean(precision / np.maximum(np.bincount(user, hit), 1.0)))
+
+
+def _column(ranks: Any, name: str) -> Any:
+    """A column of a table of ranks, whoever made the table; ones for those it may lack."""
+    try:
+        names = list(getattr(ranks, "column_names", getattr(ranks, "columns", ranks)))
+        n_rows = len(ranks["rank"])
+        if name not in names and name in ("place", "n_targets"):
+            return np.ones(n_rows, dtype=np.int64)
+        column = np.asarray(ranks[name])
+    except Exception:
+        raise InputError(
+            f"ranks is {_checks.shown(ranks)}, which has no column {name}; give the table that "
+            "truerank.rank returns"
+        ) from None
+    if column.shape != (n_rows,) or not n_rows:
+        raise InputError(f"column {name} of ranks has shape {column.shape}, rank has {n_rows} rows")
+    return column
+
+
+def _whole_column(ranks: Any, name: str) -> Any:
+    return _checks.whole_numbers(_column(ranks, name), name)
 
 
 def total_gains(
@@ -651,6 +739,13 @@ def _tidy(name: str) -> str:
 def _canonical(name: str) -> str:
     tidy = _tidy(name)
     resolved = _ALIASES.get(tidy, tidy)
+    if resolved in _NOT_LINEAR:
+        raise InputError(
+            f"{resolved} divides by the targets found, so that it depends on all targets of a user "
+            "at once and cannot be told from single ranks: of exact ranks, "
+            "truerank.metrics.ap_found(truerank.rank(scorer, test, 'exact'), k) computes it; "
+            "ap and ap_all are average precisions that every design gives"
+        )
     if resolved not in _GAINS:
         raise _checks.unknown("metric", name, [*NAMES, *_ALIASES])
     return resolved

@@ -286,3 +286,41 @@ def test_models_are_not_counted_together():
     models = {"A": tr.scoring.Dense(scores), "B": tr.scoring.Dense(-scores)}
     with pytest.raises(tr.InputError, match="count each model on its own"):
         tr.count(models, test, Fixed(num_negatives=9))
+
+
+def found_by_hand(listed: list[bool], k: int | None) -> float:
+    """Average precision over the targets among the first k positions."""
+    hits = [p for p, hit in enumerate(listed[:k], 1) if hit]
+    return sum((i + 1) / p for i, p in enumerate(hits)) / len(hits) if hits else 0.0
+
+
+@pytest.mark.parametrize("most", [1, 50])
+@pytest.mark.parametrize("k", [1, 5, 20, None])
+def test_average_precision_of_what_is_found_is_that_of_the_ranked_list(k, most):
+    scores, test, train = problem(17, most=most)
+    dense = tr.scoring.Dense(scores)
+    lists = [
+        ranked(scores, u, set(test[1][test[0] == u]), set(train[1][train[0] == u].tolist()))
+        for u in range(len(scores))
+    ]
+    table = tr.rank(dense, test, "exact", train=train)
+    expected = np.mean([found_by_hand(listed, k) for listed in lists])
+    for each in (table, table.to_pandas(), table.to_pydict()):
+        assert tr.metrics.ap_found(each, k) == pytest.approx(expected, abs=1e-12)
+    if k is None:  # all are found
+        whole = tr.evaluate(dense, test, "exact", train=train, metrics="ap")
+        assert tr.metrics.ap_found(table) == pytest.approx(whole["ap"].value, abs=1e-12)
+
+
+def test_average_precision_of_what_is_found_is_for_exact_ranks_of_whole_users():
+    scores, test, _ = problem(18, most=5)
+    dense = tr.scoring.Dense(scores)
+    with pytest.raises(tr.InputError, match="are those of samples"):
+        tr.metrics.ap_found(tr.rank(dense, test, Fixed(num_negatives=9)))
+    table = tr.rank(dense, test, "exact")
+    with pytest.raises(tr.InputError, match="all targets of each user"):
+        tr.metrics.ap_found(table.slice(int(np.argmax(table["n_targets"].to_numpy() > 1)) + 1))
+    with pytest.raises(tr.InputError, match="no column sample_size"):
+        tr.metrics.ap_found(table.drop_columns(["sample_size"]))
+    with pytest.raises(tr.InputError, match=r"depends on all targets .* truerank.metrics.ap_found"):
+        tr.evaluate(dense, test, "exact", metrics="map_found@10")

@@ -194,6 +194,9 @@ def calls(folder: Path) -> dict[str, Call]:
         "Metric.share": (metric.share, {"n_targets": 2}),
         "metrics.parse": (tr.metrics.parse, {"metrics": "recall", "k": 10}),
         "metrics.key": (tr.metrics.key, {"metric": "hr@10"}),
+        "metrics.ap_found": (
+            tr.metrics.ap_found, {"ranks": tr.rank(world.dense(), world.test()), "k": 3},
+        ),
         "metrics.share": (tr.metrics.share, {"above": 1, "upto": 10}),
         "mapping.beta": (
             tr.mapping.beta, {"k": [1, 2], "n_items": 500, "sample_size": 10, "a": 0.5},

@@ -158,3 +158,21 @@ def test_vectors_that_are_parameters():
     half = tr.scoring.Factors(users.to(torch.bfloat16), items.to(torch.bfloat16))
     assert half.item_factors.dtype == np.float32
     assert tr.integrations.torch.gather(3) == [3]
+
+
+@pytest.mark.parametrize("top_k", [1, 5, None])
+def test_average_precision_over_what_is_found_is_theirs(top_k):
+    """`tr.metrics.ap_found` of exact ranks, in single precision, which theirs is in."""
+    from torchmetrics.retrieval import RetrievalMAP
+
+    rng = np.random.default_rng(3)
+    table = rng.permutation(50 * 40).reshape(50, 40) + 1.0  # above 0: others count as no targets
+    liked = np.argsort(rng.random((50, 40)), axis=1) < rng.integers(1, 9, size=(50, 1))
+    theirs = RetrievalMAP(top_k=top_k)
+    user = np.repeat(np.arange(50), 40)
+    theirs.update(
+        torch.from_numpy(table.ravel()), torch.from_numpy(liked.ravel()),
+        indexes=torch.from_numpy(user),
+    )  # fmt: skip
+    ranks = tr.rank(tr.scoring.Dense(table), np.nonzero(liked), "exact")
+    assert tr.metrics.ap_found(ranks, top_k) == pytest.approx(float(theirs.compute()), rel=1e-6)
