@@ -236,7 +236,7 @@ def simulated_counts(
     *,
     catalogue: int | None = None,
     user: IntArray | None = None,
-) -> tuple[RankCounts, float]:
+) -> RankCounts:
     """Simulate one evaluation by a design, as counts in which targets stand for users.
 
     Parameters
@@ -254,21 +254,30 @@ def simulated_counts(
 
     Returns
     -------
-    tuple of (RankCounts, float)
-        Outcomes of the targets, and scored pairs per user.
+    RankCounts
+        Outcomes of the targets.
     """
-    scheme, size, rank = simulated_ranks(
-        global_rank, n_items, design, rng, catalogue=catalogue, user=user
-    )
-    cost = size.mean() if user is None else shared_pairs(user, size) / (user[-1] + 1)
-    counts = RankCounts.from_outcomes(
+    drawn = simulated_ranks(global_rank, n_items, design, rng, catalogue=catalogue, user=user)
+    return _counts(n_items, *drawn)
+
+
+def _counts(
+    n_items: IntArray, scheme: Scheme, sample_size: IntArray, sampled_rank: IntArray
+) -> RankCounts:
+    return RankCounts.from_outcomes(
         scheme,
         n_items=n_items,
-        sample_size=size,
-        sampled_rank=rank,
-        weight=np.ones(global_rank.size),
+        sample_size=sample_size,
+        sampled_rank=sampled_rank,
+        weight=np.ones(n_items.size),
     )
-    return counts, float(cost)
+
+
+def _pairs_per_user(sample_size: IntArray, user: IntArray | None) -> float:
+    """Scored pairs per user; ``user`` as in `simulated_ranks`."""
+    if user is None:
+        return float(sample_size.mean())
+    return float(shared_pairs(user, sample_size) / (user[-1] + 1))
 
 
 @_blas.one_thread()
@@ -330,9 +339,9 @@ def predict_error(
             user = np.floor(np.arange(rank.size) / targets).astype(np.int64)
             pool = pool[np.searchsorted(user, user)]  # users have one
             rank = np.minimum(rank, pool)
-        table, cost = simulated_counts(rank, pool, design, rng, catalogue=catalogue, user=user)
-        tables.append(table)
-        costs.append(cost)
+        drawn = simulated_ranks(rank, pool, design, rng, catalogue=catalogue, user=user)
+        tables.append(_counts(pool, *drawn))
+        costs.append(_pairs_per_user(drawn[1], user))
         values.append(float(metric.gain(rank, pool).mean()))
         if not has_posterior:
             fit = estimator.fit(tables[-1], metrics=[metric], support=support, plug_in="plain")
