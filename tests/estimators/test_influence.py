@@ -36,8 +36,8 @@ def values(estimator, counts, plug_in):
 @pytest.mark.parametrize("kind", ["one pool", "pools", "adaptive", "some exact"])
 @pytest.mark.parametrize(
     ("name", "plug_in"),
-    [*((name, "plain") for name in NAMES), ("mle", "posterior"), ("mes", "posterior"),
-     ("wmle", "plain"), ("wmle", "posterior"), ("mle(steps=7)", "plain")],
+    [*((name, plug_in) for name in NAMES for plug_in in ("plain", "posterior")),
+     ("bv", "posterior"), ("wmle", "plain"), ("wmle", "posterior"), ("mle(steps=7)", "plain")],
 )  # fmt: skip
 def test_influence_is_the_derivative(name, plug_in, kind):
     """d/de of the estimate from (1-e) P + e [outcome] is the gain less the estimate.
@@ -45,7 +45,8 @@ def test_influence_is_the_derivative(name, plug_in, kind):
     A central difference with step e errs by the third derivative times e^2; halving e and taking
     (4 d(e/2) - d(e)) / 3 leaves e^4. Where gains are of order 1 to 10 and e = 1e-3 of a typical
     outcome's share of 1e-2, that and rounding (1e-10 / e, mes stopping at a gap of 1e-10) stay
-    below 1e-4 of the largest gain.
+    below 1e-4 of the largest gain. Posterior means of linear estimators have kinks where a mass
+    changes its sign, some within 1e-4 here: e is 1e-5 there.
     """
     if name == "wmle" and kind == "adaptive":
         pytest.skip("wmle needs samples of a fixed size")
@@ -66,7 +67,8 @@ def test_influence_is_the_derivative(name, plug_in, kind):
             ]
             return (moved[0] - moved[1]) / (2.0 * step)
 
-        found = (4.0 * slope(5e-4) - slope(1e-3)) / 3.0
+        step = 1e-5 if plug_in == "posterior" and name.startswith(("bv", "mn")) else 1e-3
+        found = (4.0 * slope(step / 2.0) - slope(step)) / 3.0
         np.testing.assert_allclose(
             gains[outcome] - here, found, rtol=1e-3, atol=1e-4 * np.abs(gains).max()
         )
@@ -82,7 +84,6 @@ def test_estimators_without_derivatives_say_so():
         estimators.BV(prior=estimators.MLE(steps=None)),
     ):
         assert estimator.influence(counts, plug_in="plain", **options) is None
-    assert estimators.get("mn-mle").influence(counts, plug_in="posterior", **options) is None
     naive = estimators.get("naive")
     np.testing.assert_array_equal(
         naive.influence(counts, plug_in="plain", **options), naive.gains(counts, **options)

@@ -237,7 +237,8 @@ class Estimator(ABC):
         array([0.8, 1. ])
         """
         values = np.empty((weight.shape[0], len(metrics)))
-        gains = self.gains(outcomes, metrics=metrics, support=support)
+        plain = plug_in == "plain"
+        gains = self.gains(outcomes, metrics=metrics, support=support) if plain else None
         if gains is not None:
             return np.asarray(weight @ gains / weight.sum(axis=1, keepdims=True))
         for table, weights in enumerate(weight):

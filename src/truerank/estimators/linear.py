@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -19,7 +19,7 @@ from truerank._types import FloatArray
 from truerank.estimators import _given_prior
 from truerank.estimators._base import Estimator, Fit, posterior_mean
 from truerank.estimators._given_prior import Prior
-from truerank.estimators._influence import pulled_back
+from truerank.estimators._influence import ReadOff, pulled_back, read_off
 from truerank.estimators._spaces import OutcomeSpace, by_outcome, exact_part, outcome_spaces
 from truerank.estimators.likelihood import likelihood, make_support
 from truerank.estimators.maxent import MES
@@ -85,30 +85,66 @@ class Linear(Estimator):
     def influence(
         self, counts: RankCounts, *, metrics: Sequence[Metric], support: SupportLike, plug_in: str
     ) -> FloatArray | None:
-        if not isinstance(self.prior, Estimator):
-            found = self.corrected_gains(counts, metrics, support)
-            return by_outcome(counts, metrics, ((space, gains) for space, _, gains in found))
-        if not isinstance(self.prior, (MLE, MES)) or plug_in != "plain":
+        fitted = self.prior if isinstance(self.prior, Estimator) else None
+        if fitted is not None and not isinstance(fitted, (MLE, MES)):
             return None
-        # The value is observed' G^-1 A' D F: linear in what was observed, and by D in the prior's
-        # own gains.
         grid = make_support(counts, metrics, support)
         prior, _ = self._find_prior(counts, metrics, grid)
-        assert prior is not None
+        reading = None
+        if plug_in == "posterior":
+            reading = self._read_off(counts, metrics, support, grid, prior)
+            if reading is None:
+                return None
+        # The mass is D A G^-1 p~: linear in what was observed, and by D in the prior's own gains.
         slope = np.zeros((grid.n_points, len(metrics)))
         parts = []
-        for space, mass, gains in self._corrected(counts, metrics, support, grid, prior):
-            gram = self._gram(space, mass, counts.effective_users)
+        for space in outcome_spaces(counts, metrics, "full" if support == "full" else grid):
+            value = (
+                _gains_at(space, metrics)
+                if reading is None
+                else pulled_back(reading.slope, grid, space.support)
+            )
+            mass, gram, gains = self._corrected(space, value, prior, counts)
+            parts.append((space, gains))
+            if fitted is None:
+                continue
+            assert prior is not None
             seen = _solve(gram, space.observed)
-            gain = np.stack([m.gain(space.support.rank, space.n_items) for m in metrics], axis=1)
-            pull = gain * (space.probability @ seen)[:, None]
+            pull = value * (space.probability @ seen)[:, None]
             pull -= self._gram_slope(space.probability, gains.T, seen)
             total = float(np.maximum(prior.masses_on(space.support), 0.0).sum())
             if total > 0:  # masses are made to sum to 1 within the pool
                 slope += pulled_back((pull - mass @ pull) / total, space.support, grid)
-            parts.append((space, gains))
-        through = self.prior._pull(counts, likelihood(counts, grid), slope)
-        return None if through is None else by_outcome(counts, metrics, parts) + through
+        known = by_outcome(counts, metrics, parts)
+        if reading is not None:
+            known[~counts.is_exact] += reading.sampled
+        if fitted is None:
+            return known
+        through = fitted._pull(counts, likelihood(counts, grid), slope)
+        return None if through is None else known + through
+
+    def _read_off(
+        self,
+        counts: RankCounts,
+        metrics: Sequence[Metric],
+        support: SupportLike,
+        grid: Support,
+        prior: RankDistribution | None,
+    ) -> ReadOff | None:
+        """Posterior means at the masses, of which those below 0 count as 0 and stay there.
+
+        None where the masses rule out what was observed: there are no derivatives there.
+        """
+        mass = np.zeros(grid.n_points)
+        for space in outcome_spaces(counts, metrics, "full" if support == "full" else grid):
+            part = self._masses(space, _given_prior.masses(prior, space.support), counts)
+            mass += RankDistribution(space.support, part, _NONE, _NONE).masses_on(grid)
+        mass = np.maximum(mass, 0.0)
+        model = likelihood(counts, grid)
+        if not (model.matrix @ mass > 0.0).all():
+            return None
+        reading = read_off(model, mass, metrics, "posterior")
+        return replace(reading, slope=np.where(mass[:, None] > 0.0, reading.slope, 0.0))
 
     def corrected_gains(
         self, counts: RankCounts, metrics: Sequence[Metric], support: SupportLike = "auto"
@@ -140,22 +176,22 @@ class Linear(Estimator):
         """
         grid = make_support(counts, metrics, support)
         prior, _ = self._find_prior(counts, metrics, grid)
-        yield from self._corrected(counts, metrics, support, grid, prior)
+        for space in outcome_spaces(counts, metrics, "full" if support == "full" else grid):
+            mass, _, gains = self._corrected(space, _gains_at(space, metrics), prior, counts)
+            yield space, mass, gains
 
     def _corrected(
         self,
-        counts: RankCounts,
-        metrics: Sequence[Metric],
-        support: SupportLike,
-        grid: Support,
+        space: OutcomeSpace,
+        value: FloatArray,
         prior: RankDistribution | None,
-    ) -> Iterator[tuple[OutcomeSpace, FloatArray, FloatArray]]:
-        for space in outcome_spaces(counts, metrics, "full" if support == "full" else grid):
-            mass = _given_prior.masses(prior, space.support)
-            gram = self._gram(space, mass, counts.effective_users)
-            gain = [metric.gain(space.support.rank, space.n_items) for metric in metrics]
-            right = space.probability.T @ (mass * np.array(gain)).T
-            yield space, mass, _solve(gram, right).T
+        counts: RankCounts,
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The prior's masses, G, and G^-1 A' D F for values F of the points, (n_points, n)."""
+        mass = _given_prior.masses(prior, space.support)
+        gram = self._gram(space, mass, counts.effective_users)
+        right = space.probability.T @ (mass[:, None] * value)
+        return mass, gram, _solve(gram, right).T
 
     def _find_prior(
         self, counts: RankCounts, metrics: Sequence[Metric], grid: Support
@@ -245,6 +281,12 @@ class MN(Linear):
 
 
 _NONE = np.empty(0)
+
+
+def _gains_at(space: OutcomeSpace, metrics: Sequence[Metric]) -> FloatArray:
+    """The gains of a space's points, (n_points, n_metrics)."""
+    gains = [metric.gain(space.support.rank, space.n_items) for metric in metrics]
+    return np.stack(gains, axis=1)
 
 
 def _add(values: dict[str, float], more: Mapping[str, float]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from dataclasses import replace
 
@@ -13,7 +14,13 @@ from truerank import estimators, metrics
 from truerank.designs import LJ24, Design, Fixed
 from truerank.inference.intervals.error_law import ErrorLaw, error_law
 from truerank.inference.intervals.fitting import Fitted, bound
-from truerank.inference.intervals.interval import interval_of, is_resolved, range_of
+from truerank.inference.intervals.interval import (
+    Range,
+    _ends,
+    interval_of,
+    is_resolved,
+    range_of,
+)
 from truerank.inference.intervals.misfit import LUMPS, Features, features, mean_variance, sides
 from truerank.inference.planning.simulate import simulated_counts
 
@@ -301,6 +308,21 @@ def test_ends_by_hand():
     high = centre + t * np.sqrt(np.log1p((0.05 * slope) ** 2))
     assert found.high == pytest.approx(1 / (1 + np.exp(-high)), rel=1e-6)
     assert found.low == pytest.approx(1 / (1 + np.exp(-low)), rel=1e-6)
+
+
+def test_ends_of_any_numbers_are_numbers_within_the_range():
+    """Without overflow (which pytest takes for an error), however near to an end of the range."""
+    shares = (0.0, 5e-324, 1e-310, 1e-160, 1e-17, 0.3, 1 - 2.3e-16, 1 - 1.2e-16, 1.0, 1 + 7e-16)
+    errors = (0.0, 5e-324, 1e-300, 1e-3, 1.0, 1e3)
+    for worst, best in ((0.0, 1.0), (1.0, 0.0), (0.2, 0.9), (0.0, 1e9)):
+        for share, worse, better in itertools.product(shares, errors, errors):
+            value = np.float64(worst + (best - worst) * share)
+            reach = Range(np.float64(worst), np.float64(best))
+            low, high = _ends(value, np.float64(worse), np.float64(better), reach, 0.95)
+            assert np.isfinite([low, high]).all()
+            assert low <= high
+            if 0.0 < reach.way * (value - worst) < reach.width:
+                assert min(worst, best) <= low <= high <= max(worst, best)
 
 
 @pytest.mark.parametrize(

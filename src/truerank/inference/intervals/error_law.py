@@ -10,6 +10,7 @@ import numpy as np
 from truerank import progress as _progress
 from truerank._types import FloatArray, PlugIn, SupportName
 from truerank.estimators import Estimator, Fit
+from truerank.estimators.linear import Linear
 from truerank.estimators.support import Support
 from truerank.inference.intervals.misfit import LAW, Stray, stray
 from truerank.inference.intervals.redraw import DrawnUsers, RankedUsers, distinct, occurrences
@@ -20,6 +21,7 @@ from truerank.progress import Progress
 REFITS = 500
 _WORLDS = 20  # sets of global ranks among the refits
 _LEAST_USERS = 2000  # whose moments are taken: few users are drawn several times over
+_BENT = 40  # refits that tell what masses below 0, which count as 0, do to the mean
 _TIMES = 8  # redraws that tell a mean gain from its variance
 
 
@@ -190,6 +192,7 @@ def outcome_gains(
     estimator: Estimator,
     metrics: Sequence[Metric],
     support: SupportName | Support,
+    plug_in: PlugIn = "plain",
 ) -> FloatArray | None:
     """Gains whose mean over users is the estimate, at least to first order.
 
@@ -205,14 +208,19 @@ def outcome_gains(
         The metrics.
     support : {"auto", "full"} or Support
         The grid of global ranks.
+    plug_in : {"plain", "posterior"}, default "plain"
+        How metrics are read off a distribution.
 
     Returns
     -------
     array or None
-        Shape (n_outcomes, n_metrics); None for estimators that are no such mean.
+        Shape (n_outcomes, n_metrics); None for estimators that are no such mean, as posterior
+        means are none, and of which `influence` knows more.
     """
     if fit.posterior is not None:
         return fit.posterior.gains(outcomes, metrics)
+    if plug_in == "posterior":
+        return None
     return estimator.gains(outcomes, metrics=metrics, support=support)
 
 
@@ -234,7 +242,7 @@ def _of_gains(
     users = posterior.draw(rng, copies=copies)
     drawn = np.stack([users.evaluate(rng) for _ in range(_TIMES)], axis=1)
     outcomes, row = distinct(users.schemes, drawn.reshape(4, -1))
-    gains = outcome_gains(outcomes, fit, estimator, metrics, support)
+    gains = outcome_gains(outcomes, fit, estimator, metrics, support, plug_in)
     if gains is None:
         share = np.bincount(row) / row.size
         typical = outcomes.reweighted(posterior.n_users * posterior.scale * share)
@@ -250,7 +258,13 @@ def _of_gains(
         off = mean - metric.gain(users.global_rank, users.n_items)
         parts.append((off.mean(), within.mean(), off.var(ddof=1) - noise, mean.var(ddof=1) - noise))
     bias, *variances = np.array(parts).T
-    return _law(bias, variances, posterior.n_users * posterior.scale, copies * _TIMES)
+    redraws = copies * _TIMES
+    if plug_in == "posterior" and isinstance(estimator, Linear):  # derivatives see no kinks
+        worlds = [posterior.draw(rng) for _ in range(_BENT)]
+        values = _refitted(worlds, 1, estimator, metrics, support, plug_in, rng)[:, 0]
+        true = [people.gains(metrics).mean(axis=0) for people in worlds]
+        bias, redraws = (values - true).mean(axis=0), _BENT
+    return _law(bias, variances, posterior.n_users * posterior.scale, redraws)
 
 
 def _law(
@@ -280,13 +294,7 @@ def _of_refits(
     times = max(2, repeats // _WORLDS)
 
     def values(users: list[DrawnUsers], each: int) -> FloatArray:
-        """Estimates of evaluations of these users, (len(users), each, n_metrics)."""
-        drawn = [people.evaluate(rng) for people in users for _ in range(each)]
-        outcomes, row = distinct(users[0].schemes, np.concatenate(drawn, axis=1))
-        table = np.repeat(np.arange(len(drawn)), users[0].n_users)
-        weight = occurrences(table, row, (len(drawn), outcomes.n_outcomes))
-        found = estimator.refit(outcomes, weight, metrics=metrics, support=support, plug_in=plug_in)
-        return found.reshape(len(users), each, -1)
+        return _refitted(users, each, estimator, metrics, support, plug_in, rng)
 
     errors, fresh = [], []
     with _progress.reporting(progress, 2 * times * _WORLDS, "redrawing") as advance:
@@ -305,6 +313,24 @@ def _of_refits(
     return _law(error.mean(axis=(0, 1)), variances, posterior.scale, times * _WORLDS)
 
 
+def _refitted(
+    users: Sequence[DrawnUsers],
+    each: int,
+    estimator: Estimator,
+    metrics: Sequence[Metric],
+    support: SupportName | Support,
+    plug_in: PlugIn,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Estimates of evaluations of these users, (len(users), each, n_metrics)."""
+    drawn = [people.evaluate(rng) for people in users for _ in range(each)]
+    outcomes, row = distinct(users[0].schemes, np.concatenate(drawn, axis=1))
+    table = np.repeat(np.arange(len(drawn)), users[0].n_users)
+    weight = occurrences(table, row, (len(drawn), outcomes.n_outcomes))
+    found = estimator.refit(outcomes, weight, metrics=metrics, support=support, plug_in=plug_in)
+    return found.reshape(len(users), each, -1)
+
+
 def _shared(
     counts: RankCounts,
     fit: Fit,
@@ -318,7 +344,7 @@ def _shared(
     The variance between groups less what it would be if users were independent.
     """
     group = counts.replicate
-    gains = outcome_gains(counts, fit, estimator, metrics, support)
+    gains = outcome_gains(counts, fit, estimator, metrics, support, plug_in)
     if gains is None:  # pseudo-values of a jackknife over groups
         gains = _jackknife(counts, estimator, metrics, support, plug_in)
     weight = counts.weight

@@ -393,20 +393,23 @@ def _ends(
     value: float, worse_error: float, better_error: float, reach: Range, confidence: float
 ) -> tuple[float, float]:
     """Ends of an interval about ``value``, on the scale of logits if its range is known."""
+    from scipy.special import expit
+
     times = t_quantile(0.5 + confidence / 2.0)
     above = reach.way * (value - reach.worst) if reach.known else np.nan  # the worst there is
     if not 0.0 < above < reach.width:
         ends = value - reach.way * times * worse_error, value + reach.way * times * better_error
         return min(ends), max(ends)
-    share = above / reach.width
-    centre, slope = np.log(share) - np.log1p(-share), 1.0 / (above * (1.0 - share))
+    share = min(above / reach.width, 1.0 - np.finfo(np.float64).epsneg)
+    room = max(above * (1.0 - share), 1e-290)  # so that nothing overflows
+    centre, slope = np.log(share) - np.log1p(-share), 1.0 / room
     # The spread of the logarithm of a log-normal variable with such a relative spread.
     worse, better = (
         np.sqrt(np.log1p(min(error * slope, _LARGEST) ** 2))
         for error in (worse_error, better_error)
     )
     low, high = sorted(
-        reach.worst + reach.way * float(reach.width / (1.0 + np.exp(-end)))
+        reach.worst + reach.way * float(reach.width * expit(end))
         for end in (centre - times * worse, centre + times * better)
     )
     return low, high
