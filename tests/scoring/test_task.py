@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+import truerank as tr
 from truerank.errors import AssumptionWarning, InputError
 from truerank.scoring.dense import Dense
 from truerank.scoring.task import interactions, prepare
@@ -65,7 +68,7 @@ def test_pools_hold_what_is_neither_known_nor_another_target(pairs, data):
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "csv", "sparse", "lists"])
 def test_data_of_any_kind(kind, tmp_path):
     users, items = [0, 1, 3], [2, 0, 5]
-    columns = {"userID": users, "itemID": items, "rating": [1.0, 2.0, 3.0]}
+    columns = {"userID": users, "itemID": items, "rating": [5.0, 5.0, 5.0]}
     if kind == "pandas":
         data = pytest.importorskip("pandas").DataFrame(columns)
     elif kind == "polars":
@@ -217,3 +220,35 @@ def test_degrees_of_relevance_are_named():
     test["relevance"] = "high"
     with pytest.raises(InputError, match="column relevance must hold numbers"):
         prepare(scorer, test)
+
+
+@pytest.mark.parametrize("role", ["relevance", "label", "rating", "Rating"])
+def test_degrees_of_any_column_are_named(role):
+    scorer = Dense(np.random.default_rng(0).random((3, 6)))
+    test = pd.DataFrame({"user_id": [0, 1, 2], "item_id": [1, 2, 3], role: [5.0, 3.5, 5.0]})
+    for evaluate in (
+        lambda: tr.count(scorer, test),
+        lambda: tr.rank(scorer, test),
+        lambda: tr.evaluate(scorer, test, "exact", metrics="recall@5"),
+        lambda: tr.sampling.freeze(scorer, test, tr.designs.Fixed(num_negatives=2)),
+        lambda: tr.Monitor(test, metrics="recall@5").update(scorer),
+    ):
+        with pytest.warns(AssumptionWarning, match=f"column {role} has 2 degrees of relevance"):
+            evaluate()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tr.count(scorer, test.drop(columns=role))  # the option to leave them out
+        tr.count(scorer, test.assign(**{role: 5.0}))  # all alike
+        tr.count(scorer, test[["user_id", "item_id"]], train=test.assign(item_id=[3, 4, 5]))
+    with pytest.raises(InputError, match=f"column {role} of 1 rows .* or the column if it does"):
+        tr.count(scorer, test.assign(**{role: [5.0, 0.0, 1.0]}))
+
+
+@pytest.mark.parametrize("name", ["test.rating", "test.inter"])
+def test_degrees_in_files_of_other_tools_are_named(tmp_path, name):
+    scorer = Dense(np.random.default_rng(0).random((3, 6)))
+    header = "" if name.endswith("rating") else "user_id:token\titem_id:token\trating:float\n"
+    ends = ("\t9", "\t8") if name.endswith("rating") else ("", "")
+    (tmp_path / name).write_text(f"{header}0\t1\t5{ends[0]}\n1\t2\t3{ends[1]}\n")
+    with pytest.warns(AssumptionWarning, match="column rating has 2 degrees of relevance"):
+        assert tr.count(scorer, tmp_path / name).n_users == 2

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from truerank import _arguments, _checks, _files
 from truerank.data import _text
@@ -63,7 +64,8 @@ def read(
         ``item_id``, ``rating``, ``timestamp``; other columns are not read. A file without header
         and with two or four columns has them in that order.
     min_rating : float, optional
-        Keep only rows with at least this rating.
+        Keep only rows with at least this rating. Every row that is kept is one interaction,
+        whatever its rating.
     name : str, optional
         Name of the dataset, for cards and messages; by default that of the file.
 
@@ -93,15 +95,11 @@ def read(
         source = {"user_id": np.asarray(source[0]), "item_id": np.asarray(source[1])}
         return Interactions(**source, name=name or "interactions")
     if isinstance(source, (str, os.PathLike)):
-        path = Path(source)
-        table, columns = _file(path, format, columns)
-        name = name or path.name.split(".")[0]
+        name = name or Path(source).name.split(".")[0]
     elif format is not None:
         raise InputError(f"format is {format!r}; only files have one, and this is a table")
-    else:
-        table = tables.read(source)
-    roles = _text.find_roles(table, columns)
-    values = {role: table.values(column) for role, column in roles.items()}
+    table, columns = _table(source, format, columns)
+    values = _values(table, columns)
     rating = values.pop("rating", None)
     data = Interactions(**values, name=name or "interactions")
     if min_rating is None:
@@ -113,6 +111,24 @@ def read(
     if not kept.any():
         raise InputError(f"{table.name} has no rating of min_rating={least:g} or more")
     return data.take(kept)
+
+
+def columns_of(path: str | os.PathLike[str]) -> dict[str, npt.NDArray[Any]]:
+    """The columns of a file in a format of `read`, by what they are: the ratings, too.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    dict
+        ``user_id``, ``item_id`` and, where there are any, ``rating`` and ``timestamp``.
+    """
+    values = _values(*_table(path, None, None))
+    data = Interactions(values["user_id"], values["item_id"])
+    return {**values, "user_id": data.user_id, "item_id": data.item_id}
 
 
 def read_split(folder: str | os.PathLike[str], *, name: str | None = None) -> Split:
@@ -184,6 +200,19 @@ def split_file(folder: Path, part: str, name: str | None) -> Path | None:
             "one, or name the dataset"
         )
     return found[0] if found else None
+
+
+def _table(source: Any, format: str | None, columns: Any) -> tuple[tables.Table, Any]:
+    """A table or that of a file, and the names of its columns that are still to be applied."""
+    if isinstance(source, (str, os.PathLike)):
+        return _file(Path(source), format, columns)
+    return tables.read(source), columns
+
+
+def _values(table: tables.Table, columns: Any) -> dict[str, npt.NDArray[Any]]:
+    """Columns by what they are."""
+    roles = _text.find_roles(table, columns)
+    return {role: table.values(column) for role, column in roles.items()}
 
 
 def _file(path: Path, format: str | None, columns: Any) -> tuple[tables.Table, Any]:

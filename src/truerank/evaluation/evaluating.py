@@ -52,7 +52,7 @@ def evaluate(
         The model, as one of `truerank.scoring`.
     test : table, pair of arrays or sparse matrix
         The targets: a table with user and item columns, a pair (user_ids, item_ids) or a scipy
-        sparse matrix.
+        sparse matrix. Every row is one target, whatever its rating or relevance.
     design : str or Design, default "auto"
         How negatives are chosen: one of `truerank.designs`, or its name. ``Exact()`` ranks every
         item, ``Fixed(num_negatives=99)`` and ``Adaptive(budget=200)`` sample. ``Auto()`` takes

@@ -50,7 +50,8 @@ def rank(
         The model, as one of `truerank.scoring`.
     test : table, pair of arrays or sparse matrix
         The targets: a table with user and item columns, a pair (user_ids, item_ids) or a scipy
-        sparse matrix. Several targets of a user are each ranked among the non-targets.
+        sparse matrix. Every row is one target, whatever its rating or relevance; several targets
+        of a user are each ranked among the non-targets.
     design : str or Design, default "exact"
         How negatives are chosen: one of `truerank.designs`, or its name.
     train : table, pair of arrays or sparse matrix, optional
@@ -150,8 +151,8 @@ def count(
         the same negatives, for `truerank.compare`; their items must be in the same order.
     test : table, pair of arrays or sparse matrix
         The targets: a table with user and item columns, a pair (user_ids, item_ids) or a scipy
-        sparse matrix. Several targets of a user are each ranked among the non-targets and share
-        the user's weight.
+        sparse matrix. Every row is one target, whatever its rating or relevance; several targets
+        of a user are each ranked among the non-targets and share the user's weight.
     design : str or Design, default "exact"
         How negatives are chosen: one of `truerank.designs`, or its name.
     train : table, pair of arrays or sparse matrix, optional

@@ -21,6 +21,8 @@ from truerank.outcomes import tables
 from truerank.rng import Keys, user_keys
 from truerank.scoring.scorer import Scorer
 
+_DEGREES = ("relevance", "rating")  # columns that say how much a row of a test counts
+
 
 @dataclass(frozen=True)
 class Task:
@@ -197,16 +199,19 @@ def interactions(source: Any, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[
     elif isinstance(source, (str, os.PathLike)) and not tables.reads(source):
         from truerank.data import readers  # NCF's .rating, RecBole's .inter, ...
 
-        data = readers.read(source)
-        users, items = data.user_id, data.item_id
+        values = readers.columns_of(source)
+        users, items = values["user_id"], values["item_id"]
+        if (rating := values.get("rating")) is not None:
+            _check_relevance(rating, name, "rating")
     else:
         table = tables.read(source)
         columns = table.find("user_id"), table.find("item_id")
         if columns[0] is None or columns[1] is None:
             raise table.missing("user_id and item_id")
         users, items = (table.values(column) for column in columns if column)
-        if (graded := table.find("relevance")) is not None:
-            _check_relevance(table.values(graded), name, graded)
+        for role in _DEGREES if name == "test" else ():
+            if (graded := table.find(role)) is not None:
+                _check_relevance(table.values(graded), name, graded)
     if users.shape != items.shape or users.ndim != 1:
         raise InputError(f"{name} has {users.shape} user ids and {items.shape} item ids")
     return users, items
@@ -234,6 +239,7 @@ def _check_relevance(values: npt.NDArray[Any], name: str, column: str | None = N
     raise InputError(
         f"test: {where} of {int(none.sum()):,} rows are not above 0 (the first, row {row}: "
         f"{values[row]}); rows of the test are targets: leave out those that are not relevant"
+        + ("" if column is None else ", or the column if it does not tell")
     )
 
 
