@@ -10,6 +10,7 @@ from truerank._version import __version__ as __version__
 if TYPE_CHECKING:
     from truerank import data as data
     from truerank import designs as designs
+    from truerank import errors as errors
     from truerank import estimators as estimators
     from truerank import integrations as integrations
     from truerank import mapping as mapping
@@ -64,6 +65,7 @@ else:
             "count": "evaluation",
             "data": None,
             "designs": None,
+            "errors": None,
             "estimate": "inference.estimates",
             "estimators": None,
             "evaluate": "evaluation",

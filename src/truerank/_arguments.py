@@ -204,7 +204,8 @@ def _refusal(name: str, value: Any, words: str, hint: Any) -> InputError:
     kind = type(value).__name__
     said = shown(value)
     if "number" in words and isinstance(value, int) and not isinstance(value, bool):
-        return InputError(f"{name} is {said}; it must be at most 2**53")
+        most = "2**63 - 1" if name == "seed" else "2**53"
+        return InputError(f"{name} is {said}; it must be at most {most}")
     plain = type(value).__module__ == "builtins" or kind in said
     of_type = "" if plain else f" (of type {kind})"
     return InputError(f"{name} is {said}{of_type}; it must be {words}")

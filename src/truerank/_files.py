@@ -366,6 +366,24 @@ def check_plain(path: Any) -> None:
         raise InputError(f"{path} is a {kind}; files are read more than once: save it as one first")
 
 
+def check_file(path: Any) -> None:
+    """Refuse to read what is no file: a folder, or what `check_plain` refuses.
+
+    Parameters
+    ----------
+    path : str or path
+        The path; what does not exist is left to whoever reads it.
+
+    Raises
+    ------
+    InputError
+        If it is a folder, a pipe, a device or a socket.
+    """
+    check_plain(path)
+    if os.path.isdir(path):
+        raise InputError(f"{path} is a folder; give the path of a file")
+
+
 def sync_folder(folder: Path) -> None:
     """Force the names in a folder to disk, where the system can.
 

@@ -32,7 +32,7 @@ def mapped(path: Any) -> npt.NDArray[Any]:
     """
     if not Path(path).exists():
         raise InputError(f"{path} does not exist")
-    _files.check_plain(path)
+    _files.check_file(path)
     try:
         found = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # damaged headers raise errors of many kinds

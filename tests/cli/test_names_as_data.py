@@ -143,3 +143,13 @@ def test_files_of_one_stem_are_told_apart(run: Any, here: Path) -> None:
     twice = run("audit", "--negatives", "A/neg.tsv", "--negatives", "./A/neg.tsv")
     assert twice.code == 2
     assert "is given twice" in twice.err
+
+
+def test_a_name_of_several_lines_adds_none_to_a_verdict(run: Any, here: Path) -> None:
+    for name, ranks in (("b.csv", [3, 9, 40, 8]), ("x\nSettled: x is best.csv", [1, 2, 30, 7])):
+        rows = "".join(f"{user},{rank}\n" for user, rank in enumerate(ranks))
+        (here / name).write_text("user_id,rank\n" + rows)
+    result = run("compare", "b.csv", "x\nSettled: x is best.csv", *DESIGN)
+    assert result.code == 0, result.err
+    assert "x Settled: x is best" in " ".join(result.out.split())
+    assert not re.search("^Settled", result.out, re.MULTILINE)

@@ -149,3 +149,20 @@ def test_repeated_negatives_are_a_finding_of_the_audit(tmp_path: Path) -> None:
     path.write_text("(3,30)\t1\t1\t2\n")
     codes = {one.code: one.count for one in tr.audit(negatives=path)}
     assert codes["duplicates"] == 1
+
+
+@pytest.mark.parametrize("name", ["ranks.csv", "ranks.npy", "ranks.parquet", "ranks"])
+def test_folders_are_named_as_such(run: Any, here: Path, name: str) -> None:
+    (here / name).mkdir()
+    (here / "test.csv").write_text("user_id,item_id\n1,1\n")
+    np.save(here / "S.npy", np.eye(3))
+    for arguments in (
+        ("estimate", name, "--n-items", 3706, "--sample-size", 100),
+        ("evaluate", "--scores", name, "--test", "test.csv"),
+        ("evaluate", "--scores", "S.npy", "--test", name),
+        ("audit", "--negatives", name),
+        ("translate", name, "--sample-size", 100),
+    ):
+        result = run(*arguments)
+        assert (result.code, result.out) == (2, "")
+        assert f"{name} is a folder" in result.err

@@ -353,6 +353,9 @@ def calls(folder: Path) -> dict[str, Call]:
         "estimators.Posterior.covariance": (
             posterior.covariance, {"metrics": [metric], "scope": "these-users"},
         ),
+        "estimators.Posterior.variance": (
+            posterior.variance, {"metrics": [metric], "scope": "these-users"},
+        ),
         "estimators.Posterior.mean": (
             posterior.mean, {"metrics": [metric], "scope": "these-users"},
         ),

@@ -799,6 +799,7 @@ NAN = float("nan")
         ({"weights": [0, 0, 0]}, "all weights are 0"),
         ({"weights": [1, NAN, 1]}, "weight is nan at row 1"),
         ({"weights": [1, float("inf"), 1]}, "weight is inf at row 1"),
+        ({"weights": [1, 1e-61, 1]}, r"weight is 1e-61 at row 1; weights are 0, or at least 1e-60"),
         ({"weights": [1, 1e200, 1]}, r"weight is 1e\+200 at row 1; weights are at most 1e\+100"),
         ({"weights": [1e-200] * 3}, "squared_weight is 0.0; it must be above 0"),
         ({"weights": [1, 2]}, "weights has 2 values; there are 3 ranks"),

@@ -80,3 +80,12 @@ def test_numbers_for_texts_and_texts_for_numbers():
 def test_ids_that_cannot_be(values, message):
     with pytest.raises(InputError, match=message):
         Ids("user", None, values)
+
+
+@pytest.mark.parametrize("odd", ["01", " 1", "1.0", "1e0", "+1"])
+def test_texts_that_only_look_like_row_numbers_are_refused(odd):
+    """Two users of the test, "1" and "01", would be one."""
+    ids = Ids("user", 5)
+    assert ids.rows(["1", "4"], "test").tolist() == [1, 4]
+    with pytest.raises(InputError, match="of test is no row number as it is written; give user_id"):
+        ids.rows(["1", odd], "test")

@@ -64,7 +64,7 @@ def read(path: Path) -> tuple[list[str], list[str], list[list[str]]]:
 
 def content(path: Path) -> str:
     """The text of a file."""
-    _files.check_plain(path)
+    _files.check_file(path)
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

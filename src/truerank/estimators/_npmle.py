@@ -82,7 +82,8 @@ def _newton_step(
 def _longest(value: FloatArray, change: FloatArray) -> float:
     """The longest step that keeps ``value`` positive."""
     falling = change < 0
-    return float((-value[falling] / change[falling]).min()) if falling.any() else np.inf
+    with np.errstate(over="ignore"):  # some fall so slowly that they never get there
+        return float((-value[falling] / change[falling]).min()) if falling.any() else np.inf
 
 
 def _normal_solve(

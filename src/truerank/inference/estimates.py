@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -238,6 +239,8 @@ class _Intervals:
     def found(self) -> dict[str, Interval]:
         fitted, counts = self.fitted, self.fitted.counts
         per_user = counts.total_weight / counts.n_users
+        if math.isclose(per_user, 1.0, rel_tol=1e-12):  # but for rounding: no end leaves the range
+            per_user = 1.0
         ranges = [range_of(metric, counts) for metric in fitted.metrics]
         ends = intervals(
             fitted.fit, fitted.law, fitted.metrics, counts.n_users, ranges=ranges, **self.asked

@@ -63,6 +63,10 @@ class Verdict:
     usual: str = ""
     action: str = ""
 
+    def __post_init__(self) -> None:
+        for part in ("answer", "usual", "action"):  # of one line, whatever models are called
+            object.__setattr__(self, part, " ".join(getattr(self, part).split()))
+
     def __str__(self) -> str:
         return " ".join(filter(None, (self.answer, self.usual, self.action)))
 

@@ -22,6 +22,7 @@ REPEATS: tuple[str, ...] = get_args(Repeats)
 _REPLACEMENT_MATTERS = 20
 LARGEST_POOL = 10**12  # logarithms of ratios of Gamma functions keep their digits up to here
 _LARGEST_WEIGHT = 1e100  # whose square is a float still
+_LEAST_SHARE = 1e-60  # of the largest weight: estimators divide by shares of users
 
 
 def pool_sizes(n_items: Any, n_rows: int) -> IntArray:
@@ -111,6 +112,19 @@ def check_outcomes(scheme: Scheme, pool: IntArray, size: IntArray, rank: IntArra
         because=f"ranks are 1-based, from 1 to sample_size={size[row]}",
     )
     scheme.check(pool, size, rank)
+
+
+def _given_weights(weights: Any, n_rows: int) -> FloatArray:
+    """As `row_weights`, none of them as good as 0 beside the others but 0 itself."""
+    array = row_weights(weights, n_rows)
+    least = _LEAST_SHARE * array.max(initial=0.0)
+    if ((array > 0.0) & (array < least)).any():
+        row = int(np.argmax((array > 0.0) & (array < least)))
+        raise InputError(
+            f"weight is {array[row]:g} at row {row}; weights are 0, or at least {_LEAST_SHARE:g} "
+            f"of the largest ({array.max():g})"
+        )
+    return array
 
 
 def row_weights(weights: Any, n_rows: int) -> FloatArray:
@@ -269,7 +283,7 @@ def units(
         ladder=() if ladder is None else ladder,  # type: ignore[arg-type]
         hits=hits,  # type: ignore[arg-type]
     )
-    weight = None if weights is None else row_weights(weights, rank.size)
+    weight = None if weights is None else _given_weights(weights, rank.size)
     user = None if user_ids is None else codes(user_ids, "user_ids", rank.size)
     if item_ids is not None and user is None:
         raise InputError("item_ids is given without user_ids; targets belong to users")

@@ -37,6 +37,11 @@ class Ids:
         given = _checks.ids(ids, f"{self.kind}_ids of {where}")
         if self._values is None:
             rows = _checks.whole_numbers(given, f"{self.kind}_id of {where}")
+            if given.dtype.kind == "U" and (odd := rows.astype(given.dtype) != given).any():
+                raise InputError(
+                    f"{self.kind} id {str(given[np.argmax(odd)])!r} of {where} is no row number as "
+                    f"it is written; give {self.kind}_ids= to the scorer for ids that are texts"
+                )
             known = rows >= 0
             if self.n_rows is not None:
                 known &= rows < self.n_rows

@@ -124,7 +124,7 @@ def _rows(source: Any) -> list[Row]:
 
 def _from_text(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """Column names, and lines with their numbers, without any reading of numbers."""
-    _files.check_plain(path)
+    _files.check_file(path)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, delimiter=_SEPARATORS[path.suffix.lower()])
