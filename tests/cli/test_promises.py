@@ -339,3 +339,10 @@ def test_an_exact_evaluation_is_told_as_such(run: Any, files: Path) -> None:
     assert "smooth" not in found.out
     some = run("evaluate", *CASES["evaluate"], "--design", "exact", "--users", 20)
     assert "smooth" in some.out  # for all users that is an estimate
+
+
+def test_quoted_designs_are_not_turned_into_options(run: Any, files: Path) -> None:
+    found = run("evaluate", *CASES["evaluate"], "--design", "fixed(num_negatives=5")
+    assert found.code == 2
+    assert "--design 'fixed(num_negatives=5' cannot be read" in found.err
+    assert "write options as 'fixed(num_negatives=99)'" in found.err

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import pickle
+import re
 import stat
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pytest
 from scipy import sparse
 
+import truerank
 from truerank.errors import InputError, TruerankWarning
 from truerank.models import EASE, IALS, ItemKNN, Model, Popularity, fit_cached
 from truerank.scoring import Dense
@@ -191,3 +195,14 @@ def test_what_is_no_model(tmp_path):
         fit_cached("EASE", (USERS, ITEMS), folder=tmp_path)
     with pytest.raises(InputError, match="seed is -1"):
         fit_cached(Counting(), (USERS, ITEMS), folder=tmp_path, seed=-1)
+
+
+def test_nothing_anywhere_is_unpickled():
+    """No module of ours loads pickles; Spark's own ships closures to its workers."""
+    ours = [Path(truerank.__file__).parent]
+    if (papers := importlib.util.find_spec("truerank_papers")) is not None:
+        ours.append(Path(papers.origin).parent)
+    loaders = r"^\s*(import|from) (pickle|joblib|dill|shelve|marshal|cloudpickle)\b"
+    calls = r"allow_pickle=True|torch\.load\(|read_pickle|[^d]pickle\.loads?\("
+    for path in (path for folder in ours for path in folder.rglob("*.py")):
+        assert not re.search(f"{loaders}|{calls}", path.read_text(), re.MULTILINE), path

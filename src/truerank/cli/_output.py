@@ -42,15 +42,19 @@ _OPTIONS = (
 )
 
 
+_QUOTED = re.compile(r"((?<!\w)'[^']*')")
+
+
 class PipeClosed(Exception):
     """Nobody reads stdout any more."""
 
 
 def in_options(message: str) -> str:
     """A message of the library in terms of command-line options."""
+    parts = _QUOTED.split(message)  # what somebody wrote, or is to write, stays
     for argument, option in _OPTIONS:
-        message = re.sub(argument, option, message)
-    return message
+        parts[::2] = [re.sub(argument, option, part) for part in parts[::2]]
+    return "".join(parts)
 
 
 def say(kind: str, message: str) -> None:

@@ -249,6 +249,9 @@ class Estimator(ABC):
         return values
 
 
+_RULED_OUT = 1e-12  # evidence of an outcome; rows of likelihoods have a maximum of 1
+
+
 def mean_gains(
     counts: RankCounts, metrics: Sequence[Metric], gains: FloatArray
 ) -> dict[str, float]:
@@ -288,9 +291,15 @@ def expected_gains(likelihood: Likelihood, mass: FloatArray, metric: Metric) -> 
 
 
 def posterior_slope(likelihood: Likelihood, mass: FloatArray, metric: Metric) -> FloatArray:
-    """Derivative of the posterior mean of a metric in the mass at each point, (n_points,)."""
+    """Derivative of the posterior mean of a metric in the mass at each point, (n_points,).
+
+    Outcomes that the masses rule out say what their likelihood does: they do not move with these.
+    """
     rank, matrix = likelihood.support.rank, likelihood.matrix
-    share = likelihood.weight / (matrix @ mass)
+    evidence = matrix @ mass
+    share = np.divide(
+        likelihood.weight, evidence, where=evidence > _RULED_OUT, out=np.zeros(evidence.size)
+    )
     less = (share * expected_gains(likelihood, mass, metric)) @ matrix
     if metric.depends_on_pool:
         level, slope = _by_pool(metric, rank)

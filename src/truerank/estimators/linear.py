@@ -121,7 +121,9 @@ class Linear(Estimator):
         if fitted is None:
             return known
         through = fitted._pull(counts, likelihood(counts, grid), slope)
-        return None if through is None else known + through
+        if through is None or not (np.abs(through) < _BEYOND).all():
+            return None  # what was seen is next to impossible by the prior: no slope holds far
+        return known + through
 
     def _read_off(
         self,
@@ -133,7 +135,7 @@ class Linear(Estimator):
     ) -> ReadOff | None:
         """Posterior means at the masses, of which those below 0 count as 0 and stay there.
 
-        None where the masses rule out what was observed: there are no derivatives there.
+        None if they rule out what was observed and the likelihood does not tell of it, either.
         """
         mass = np.zeros(grid.n_points)
         for space in outcome_spaces(counts, metrics, "full" if support == "full" else grid):
@@ -141,7 +143,7 @@ class Linear(Estimator):
             mass += RankDistribution(space.support, part, _NONE, _NONE).masses_on(grid)
         mass = np.maximum(mass, 0.0)
         model = likelihood(counts, grid)
-        if not (model.matrix @ mass > 0.0).all():
+        if not (model.matrix @ (mass + 1e-300 * grid.weight) > 0.0).all():
             return None
         reading = read_off(model, mass, metrics, "posterior")
         return replace(reading, slope=np.where(mass[:, None] > 0.0, reading.slope, 0.0))
@@ -281,6 +283,7 @@ class MN(Linear):
 
 
 _NONE = np.empty(0)
+_BEYOND = 1e15  # gains are at most ranks of 1e12
 
 
 def _gains_at(space: OutcomeSpace, metrics: Sequence[Metric]) -> FloatArray:

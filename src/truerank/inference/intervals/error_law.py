@@ -19,6 +19,7 @@ from truerank.outcomes.counts import RankCounts
 from truerank.progress import Progress
 
 REFITS = 500
+_FEW = 100  # where they take long
 _WORLDS = 20  # sets of global ranks among the refits
 _LEAST_USERS = 2000  # whose moments are taken: few users are drawn several times over
 _BENT = 40  # refits that tell what masses below 0, which count as 0, do to the mean
@@ -173,6 +174,8 @@ def error_law(
     found = None
     if gains:
         found = _of_gains(posterior, fit, estimator, metrics, support, plug_in, rng)
+        if _bent(estimator, plug_in):  # a fit takes long, and only the widest samples come here
+            repeats = min(repeats, _FEW)
     if found is None:
         found = _of_refits(posterior, estimator, metrics, support, plug_in, repeats, rng, progress)
     known = reference.posterior.variance(metrics)
@@ -184,6 +187,11 @@ def error_law(
         excess = _shared(counts, fit, estimator, metrics, support, plug_in)
         found = replace(found, negatives=np.sqrt(found.negatives**2 + excess))
     return found
+
+
+def _bent(estimator: Estimator, plug_in: PlugIn) -> bool:
+    """Whether masses below 0 count as 0, a kink that derivatives do not see."""
+    return plug_in == "posterior" and isinstance(estimator, Linear)
 
 
 def outcome_gains(
@@ -259,7 +267,7 @@ def _of_gains(
         parts.append((off.mean(), within.mean(), off.var(ddof=1) - noise, mean.var(ddof=1) - noise))
     bias, *variances = np.array(parts).T
     redraws = copies * _TIMES
-    if plug_in == "posterior" and isinstance(estimator, Linear):  # derivatives see no kinks
+    if _bent(estimator, plug_in):
         worlds = [posterior.draw(rng) for _ in range(_BENT)]
         values = _refitted(worlds, 1, estimator, metrics, support, plug_in, rng)[:, 0]
         true = [people.gains(metrics).mean(axis=0) for people in worlds]
