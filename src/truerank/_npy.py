@@ -33,12 +33,15 @@ def mapped(path: Any) -> npt.NDArray[Any]:
     if not Path(path).exists():
         raise InputError(f"{path} does not exist")
     _files.check_file(path)
+    with open(path, "rb") as file:
+        if file.read(2) == b"PK":
+            raise InputError(
+                f"{path} is not a readable .npy file: it is an archive (.npz), which holds several "
+                "arrays; save the one as .npy"
+            )
     try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
+        found: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # damaged headers raise errors of many kinds
         why = str(error).partition(". If you trust")[0]
         raise InputError(f"{path} is not a readable .npy file: {why}") from None
-    if not isinstance(found, np.ndarray):
-        found.close()
-        raise InputError(f"{path} holds several arrays (.npz); save the one as .npy")
     return found
