@@ -810,6 +810,37 @@ def test_processes_may_share_a_cache(tmp_path, concurrency):
     assert set(asked.values()) == {1}
 
 
+def test_threads_may_share_a_cache_beside_a_process(tmp_path):
+    """Each with a scorer of its own; one that is closed in between drops no lock of the others."""
+    cache, asked = {"cache": tmp_path / "cache", "name": "a"}, []
+
+    def function(users, items):
+        asked.extend((u, i) for u, row in zip(users.tolist(), items.tolist(), strict=False) for i in row)
+        time.sleep(0.001)
+        return users[:, None] * 1000.0 + items / 7
+
+    def run():
+        items = np.random.default_rng(0).integers(0, 50, (200, 10))  # as the process does
+        Callable(function, n_items=50, batch_pairs=20, **cache).score(np.arange(200), items)
+
+    def open_and_close():
+        for _ in range(20):
+            other = Callable(function, n_items=50, **cache)
+            other._is_cached(np.array([0]), np.array([0]))
+            other.close()
+            time.sleep(0.02)
+
+    process = start(tmp_path / "cache", tmp_path / "log")
+    threads = [threading.Thread(target=target) for target in (run, run, open_and_close)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert process.wait(60) == 0
+    paid = Counter(asked + [pair for _, call in calls_in(tmp_path / "log") for pair in call])
+    assert set(paid.values()) == {1}
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
 def test_a_forked_process_opens_its_own_connection(tmp_path):
     code = f"""

@@ -31,6 +31,30 @@ _KEY = "<u8"  # two of them for a pair: 16 bytes of a hash of its ids
 _BLOCK = 50_000  # pairs in a block at most: so many a damaged one costs
 _RECENT = 1 << 16  # pairs that are sorted in together
 
+# Users that this process asks for, by file: the thread, and how many calls hold each. Locks of
+# files are those of the process, and do not keep its threads apart.
+_threads: dict[str, dict[int, tuple[int, int]]] = {}
+_late: dict[str, list[Log]] = {}  # to close once nobody asks: closing a file drops all its locks
+_registry = threading.RLock()
+
+
+def _forked() -> None:
+    global _registry
+    _registry = threading.RLock()
+    _threads.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+def _close(path: str, log: Log) -> None:
+    with _registry:
+        if _threads.get(path):
+            _late.setdefault(path, []).append(log)
+        else:
+            log.close()
+
 
 class PairCache:
     """Scores by (user id, item id), one file for each ``name`` in ``folder``, for its owner alone.
@@ -115,22 +139,35 @@ class PairCache:
             self._log = None
 
     def _take(self, place: int) -> bool:
-        with self._lock:
+        with self._lock, _registry:
             self._after_fork()
             log = self._log or self._open()
+            here = _threads.setdefault(os.path.realpath(self.path), {})
+            thread, calls = here.get(place, (threading.get_ident(), 0))
+            if thread != threading.get_ident() and not self._held.get(place):
+                return False
             if not self._held.get(place) and not log.lock(place):
                 return False
             self._held[place] = self._held.get(place, 0) + 1
+            here[place] = thread, calls + 1
             return True
 
     def _give(self, place: int) -> None:
-        with self._lock:
+        with self._lock, _registry:
             self._after_fork()
+            path = os.path.realpath(self.path)
+            here = _threads.get(path, {})
+            thread, calls = here.pop(place, (0, 0))
+            if calls > 1:
+                here[place] = thread, calls - 1
             left = self._held.pop(place, 0) - 1
             if left > 0:
                 self._held[place] = left
-            elif self._log is not None:
+            elif self._log is not None and calls <= 1:
                 self._log.unlock(place)
+            if not here:
+                for log in _late.pop(path, []):
+                    log.close()
 
     def _after_fork(self) -> None:
         if self._process != os.getpid():  # locks are the parent's, the file is both's
@@ -157,7 +194,8 @@ class PairCache:
             raise InputError(f"cache {str(folder)!r} is no usable folder: {error}") from None
         self._known, self._told = _Scores(), 0
         self._log = Log(self.path)
-        self._finalizer = weakref.finalize(self, self._log.close)
+        path = os.path.realpath(self.path)
+        self._finalizer = weakref.finalize(self, _close, path, self._log)
         _files.sync_folder(folder)
         return self._log
 
