@@ -249,6 +249,15 @@ def test_several_targets_of_a_user_are_a_list(frame):
         assert tr.spark.count(spread, ITEMS, design, seed=1) == expected
 
 
+def test_a_column_of_ratings_is_named(users):
+    from pyspark.sql import functions as f
+
+    rated = users("integer").withColumn("Rating", f.lit(3.5))
+    with pytest.warns(AssumptionWarning, match="have a column Rating; metrics are binary"):
+        found = tr.spark.count(rated, ITEMS, Fixed(sample_size=12), seed=2)
+    assert found == tr.spark.count(users("integer"), ITEMS, Fixed(sample_size=12), seed=2)
+
+
 def test_any_scorer_that_pickles(users):
     """Also by a function that no worker can import."""
 

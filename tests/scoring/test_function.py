@@ -815,7 +815,8 @@ def test_threads_may_share_a_cache_beside_a_process(tmp_path):
     cache, asked = {"cache": tmp_path / "cache", "name": "a"}, []
 
     def function(users, items):
-        asked.extend((u, i) for u, row in zip(users.tolist(), items.tolist(), strict=False) for i in row)
+        rows = zip(users.tolist(), items.tolist(), strict=True)
+        asked.extend((user, item) for user, row in rows for item in row)
         time.sleep(0.001)
         return users[:, None] * 1000.0 + items / 7
 

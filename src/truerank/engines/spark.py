@@ -10,7 +10,8 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +30,7 @@ from truerank.engines.batches import (
 )
 from truerank.engines.items import Items
 from truerank.engines.kernels import COLUMNS, Kernel
-from truerank.errors import InputError, MissingExtraError, TruerankError
+from truerank.errors import AssumptionWarning, InputError, MissingExtraError, TruerankError
 from truerank.outcomes import _ranks, tables
 from truerank.outcomes.counts import RankCounts
 
@@ -126,6 +127,7 @@ class Job:
                     f"the users have no column {names[name]} ({name}); found: "
                     f"{', '.join(frame.columns)}; for other names say Users(..., columns=)"
                 )
+        _warn_of_degrees(frame.columns, used=list(names.values()))
         self.leaves_out = names["train"] in frame.columns
         wanted += ["train"] * self.leaves_out
         columns = [names[name] for name in wanted]
@@ -450,6 +452,19 @@ def _check_vectors(frame: Any, column: str) -> None:
             f"column {column} is of type {found}; it must be array<float> or array<double>"
             + (advice if found == "vector" else "")
         )
+
+
+def _warn_of_degrees(columns: Sequence[str], used: Sequence[str]) -> None:
+    """As for a test on one machine, but for the number of degrees, which would take a job."""
+    degrees = (*tables.COLUMNS["relevance"], *tables.COLUMNS["rating"])
+    for name in columns:
+        if name.lower() in degrees and name not in used:
+            warnings.warn(
+                f"the users have a column {name}; metrics are binary, and every target counts as "
+                "one (without the column: no warning)",
+                AssumptionWarning,
+                stacklevel=2,
+            )
 
 
 def _check_distinct(frame: Any, user: str) -> None:
