@@ -104,6 +104,10 @@ def test_what_is_wrong_is_said_once_and_where(tmp_path):
     bad["rank"][3000] = 51 + 9
     path = tmp_path / "bad.parquet"
     pq.write_table(pa.table(bad), path, row_group_size=500)
+    with pytest.raises(InputError, match=r"is 60 at row 3000;"):
+        RankCounts.from_table(path, **DESIGN)
+    bad["user_id"] = list(range(N_ROWS))  # rows of a part are no longer next to each other
+    pq.write_table(pa.table(bad), path, row_group_size=500)
     with pytest.raises(InputError, match=r"is 60 at row \d+.*the part behind [\d,]+ rows"):
         RankCounts.from_table(path, **DESIGN)
     with pytest.raises(InputError, match="has no column rank or sampled_rank; found: pos"):

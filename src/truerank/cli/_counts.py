@@ -252,12 +252,15 @@ def _paired(files: Sequence[Path]) -> PairedCounts | None:
 
 
 def _tells_models(path: Path, given: RanksInput) -> bool:
-    from truerank.outcomes import tables
+    from truerank.outcomes import _large, tables
     from truerank.outcomes.counts import is_saved
 
     if is_saved(path):
         return False
-    return bool((given.columns or {}).get("model") or tables.read(path).find("model"))
+    if (given.columns or {}).get("model"):
+        return True
+    large = _large.find(path)
+    return (tables.read(path) if large is None else large.empty).find("model") is not None
 
 
 def names(files: Sequence[Path]) -> dict[str, Path]:

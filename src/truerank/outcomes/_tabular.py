@@ -1,4 +1,4 @@
-"""Counts from tables of ranks: data frames, files, and Parquet larger than memory."""
+"""Counts from tables of ranks: data frames, files, and files larger than memory."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Tabular(Building):
         ----------
         table : table or path
             A pandas, polars or pyarrow table, the path of a Parquet, CSV or TSV file, or that of a
-            folder of Parquet files. Parquet larger than memory is read in parts.
+            folder of Parquet files. Large files are read in parts.
         num_negatives : int, optional
             Negatives drawn per row, the target not counted, if no column says it.
         sample_size : int, optional
@@ -233,19 +233,26 @@ class Tabular(Building):
         if unsaid:  # no part warns
             reading = replace(reading, options={**reading.options, "replacement": True})
         groups = () if by is None else (by,) if isinstance(by, str) else tuple(by)
+        groups = tuple(large.empty.named(name) for name in groups)
         wanted = dict.fromkeys(name for name in (*names.values(), *groups) if name is not None)
         found: dict[str, Self] = {}
         without: dict[str, int] = {}
+        first: dict[str, int] = {}  # rows; parts of whole users are not in the order of the file
         n_seen = 0
         for part in large.parts(list(wanted), names["user_id"]):
             try:
                 for value, rows in [("", part)] if by is None else part.split(by):
-                    ranked, n_dropped = reading.ranked(rows)
+                    if len(rows):
+                        row = rows.row(0) + (0 if part.placed else n_seen)
+                        first[value] = min(first.get(value, row), row)
+                    ranked, n_dropped = reading.ranked(rows, large)
                     without[value] = without.get(value, 0) + n_dropped
                     if len(ranked):
                         counts = cls._from_table(ranked, reading)
                         found[value] = found[value] + counts if value in found else counts
             except InputError as error:
+                if part.placed:
+                    raise
                 raise InputError(f"{error} (in the part behind {n_seen:,} rows)") from error
             n_seen += len(part)
         if not n_seen:
@@ -254,6 +261,7 @@ class Tabular(Building):
             if value not in found:
                 raise _all_missing(large.name, n_dropped)
             found[value] = replace(found[value], n_dropped=n_dropped)
+        found = {value: found[value] for value in sorted(found, key=first.__getitem__)}
         if unsaid:
             for counts in found.values():
                 _ranks.warn_if_replacement_matters(counts.sample_size, counts.n_items)
@@ -308,22 +316,22 @@ class Reading:
             told["shared_negatives"] = law.shared or None
         return replace(self, options={**self.options, **told})
 
-    def ranked(self, source: tables.Table) -> tuple[tables.Table, int]:
-        """The rows with a rank and the number of the others, which are an error unless dropped."""
+    def ranked(
+        self, source: tables.Table, large: _large.Large | None = None
+    ) -> tuple[tables.Table, int]:
+        """The rows with a rank and the number of the others, which are an error unless dropped.
+
+        The error counts all of ``large``, if ``source`` is a part of that.
+        """
         name = tables.column_name(source, "sampled_rank", self.columns)
         if name is None:
             return source, 0
         missing = source.is_missing(name)
         if not missing.any():
             return source, 0
-        n_missing = int(missing.sum())
         if self.drop_missing:
-            return source.keep(~missing), n_missing
-        raise InputError(
-            f"{source.name}: sampled_rank is nan at {source.place(int(np.argmax(missing)))}; "
-            f"{n_missing:,} of {missing.size:,} rows have no rank: fill in, or leave them out by "
-            "drop_missing=True"
-        )
+            return source.keep(~missing), int(missing.sum())
+        raise _without_ranks([source] if large is None else large.parts([name]), name)
 
 
 def table_ranks(source: tables.Table, reading: Reading) -> dict[str, Any]:
@@ -360,6 +368,22 @@ def table_ranks(source: tables.Table, reading: Reading) -> dict[str, Any]:
     if identities["user_ids"] is None:  # an item without its user tells nothing
         identities["item_ids"] = None
     return {"ranks": ranks, **given, **identities}
+
+
+def _without_ranks(parts: Iterable[tables.Table], column: str) -> InputError:
+    """The error for rows without a rank, of which it names the first and the number."""
+    n_missing = n_rows = 0
+    first = ""
+    for part in parts:
+        missing = part.is_missing(column)
+        if missing.any() and not n_missing:
+            first = f"{part.name}: sampled_rank is nan at {part.place(int(np.argmax(missing)))}"
+        n_missing += int(missing.sum())
+        n_rows += missing.size
+    return InputError(
+        f"{first}; {n_missing:,} of {n_rows:,} rows have no rank: fill in, or leave them out by "
+        "drop_missing=True"
+    )
 
 
 def _all_missing(name: str, n_rows: int) -> InputError:

@@ -6,12 +6,10 @@ One door (`read`) gives named columns; one place (`COLUMNS`) knows what other to
 from __future__ import annotations
 
 import contextlib
-import gzip
-import itertools
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,7 @@ from truerank import _checks, _files
 from truerank._files import replacing as replacing  # all that writes tables reads them, too
 from truerank._types import IntArray
 from truerank.errors import InputError
+from truerank.outcomes import _text
 
 # Our name for a column -> the names it may carry, best first.
 COLUMNS: dict[str, tuple[str, ...]] = {
@@ -53,7 +52,6 @@ SAVED = {
     "monitor": b"truerank.monitor",
 }
 PARQUET = (".parquet", ".pq")
-_SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 _AT_ROW = re.compile(r"\b(at|of) row (\d+)\b")  # as errors about values say it
 
 
@@ -105,7 +103,7 @@ class Table:
         """A column as numpy; missing values of a numeric column come as NaN."""
         import pyarrow as pa
 
-        name = self._named(column)
+        name = self.named(column)
         try:
             return np.asarray(self._frame[name].to_numpy())
         except (ValueError, TypeError, NotImplementedError, pa.ArrowException) as error:
@@ -118,7 +116,7 @@ class Table:
         values = self.values(column)
         if values.dtype.kind in "iu":
             return np.zeros(values.size, dtype=np.bool_)
-        missing = np.asarray(self._frame[self._named(column)].is_null().to_numpy(), dtype=np.bool_)
+        missing = np.asarray(self._frame[self.named(column)].is_null().to_numpy(), dtype=np.bool_)
         if values.dtype.kind == "f":
             return np.asarray(missing | np.isnan(values))
         if values.dtype.kind in "OUT":
@@ -139,10 +137,19 @@ class Table:
         found = nw.from_native(frame, eager_only=True)
         return Table(found, self.name, text=self._text, rows=self._rows)
 
+    @property
+    def placed(self) -> bool:
+        """Whether the rows know their numbers in a whole table."""
+        return self._rows is not None
+
+    def row(self, row: int) -> int:
+        """The number of a row in the whole table."""
+        return row if self._rows is None else int(self._rows[row])
+
     def place(self, row: int) -> str:
         """Where a row stands: the line of a text file, whose header is line 1, or else the row."""
-        row = row if self._rows is None else int(self._rows[row])
-        return f"row {row}" if self._text is None else f"line {_line(self._text, row)}"
+        row = self.row(row)
+        return f"row {row}" if self._text is None else f"line {_text.line_of(self._text, row)}"
 
     @contextlib.contextmanager
     def places(self) -> Iterator[None]:
@@ -159,7 +166,7 @@ class Table:
 
             raise InputError(_AT_ROW.sub(placed, str(error), count=1)) from error
 
-    def _named(self, column: str) -> Any:
+    def named(self, column: str) -> Any:
         """The column as the frame spells it."""
         lower = str(column).strip().lower()
         if lower not in self._by_lower:
@@ -190,7 +197,7 @@ class Table:
                     yield (f"{value}, {other}" if more else value), rows
             return
 
-        name = self._named(column)
+        name = self.named(column)
         values = self.values(name)
         if self._frame[name].null_count() or (values.dtype.kind == "f" and np.isnan(values).any()):
             raise InputError(f"{self.name}: column {name} has missing values")
@@ -268,8 +275,8 @@ def reads(path: Any) -> bool:
     """Whether the ending of a file is one that `read` knows."""
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     if suffixes[-1:] == [".gz"]:
-        return suffixes[-2:-1] != [] and suffixes[-2] in _SEPARATORS
-    return bool(suffixes) and suffixes[-1] in (*PARQUET, *_SEPARATORS)
+        return suffixes[-2:-1] != [] and suffixes[-2] in _text.SEPARATORS
+    return bool(suffixes) and suffixes[-1] in (*PARQUET, *_text.SEPARATORS)
 
 
 def _as_frame(source: Any) -> Any:
@@ -302,47 +309,46 @@ def parquet_metadata(path: Path) -> Mapping[bytes, bytes]:
 
 
 def _read_file(path: Path) -> Any:
-    import pyarrow as pa
-
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    zipped = suffixes[-1:] == [".gz"]
-    kind = "".join(suffixes[-2:-1] if zipped else suffixes[-1:])
-    readers: dict[str, Callable[[Path], Any]] = {} if zipped else dict.fromkeys(PARQUET, parquet)
-    readers |= dict.fromkeys(
-        _SEPARATORS, lambda file: _delimited(file, _SEPARATORS[kind], zipped=zipped)
-    )
-    try:
+    kind, zipped = _text.kind_of(path)
+    with readable(path, kind):
         if not os.path.exists(path):  # False also for names that no file can have
             raise InputError(f"{path} does not exist")
         if path.is_dir():
             raise InputError(f"{path} is a folder; give the path of a file")
         _files.check_plain(path)
-        if kind not in readers:
-            raise InputError(
-                f"{path} ends in {''.join(suffixes[-2:]) or 'nothing'!r}; known: "
-                f"{', '.join([*PARQUET, *_SEPARATORS, *(f'{kind}.gz' for kind in _SEPARATORS)])}"
-            )
-        return readers[kind](path)
-    except (OSError, ValueError, KeyError, EOFError, zlib.error, pa.ArrowException) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path} is not a readable {kind} file: {_first_line(error)}") from None
+        if kind in _text.SEPARATORS:
+            return _text.TextFile(path).read()
+        if kind in PARQUET and not zipped:
+            return parquet(path)
+        endings = [*PARQUET, *_text.SEPARATORS, *(f"{kind}.gz" for kind in _text.SEPARATORS)]
+        raise InputError(
+            f"{path} ends in {''.join(path.suffixes[-2:]).lower() or 'nothing'!r}; known: "
+            f"{', '.join(endings)}"
+        )
 
 
 def parquet(path: Path) -> Any:
     """The pyarrow table of a Parquet file, whatever its ending; damaged pages are refused."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
+    with readable(path, ".parquet"):
         with path.open("rb") as file:
             if file.read(4) != b"PAR1":
                 raise InputError(f"{path} is not a Parquet file, whatever its name says")
         return pq.read_table(path, page_checksum_verification=True)
-    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
-        if isinstance(error, InputError):
+
+
+@contextlib.contextmanager
+def readable(path: Any, kind: str) -> Iterator[None]:
+    """Errors of reading name the file and what kind it should have been."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zlib.error, pa.ArrowException) as e:
+        if isinstance(e, InputError):
             raise
-        raise InputError(f"{path} is not a readable .parquet file: {_first_line(error)}") from None
+        raise InputError(f"{path} is not a readable {kind} file: {_first_line(e)}") from None
 
 
 def write_parquet(table: Any, path: Any) -> None:
@@ -353,53 +359,6 @@ def write_parquet(table: Any, path: Any) -> None:
         raise InputError(f"cannot write {path}: its name must end in {PARQUET[0]}")
     with replacing(path) as temporary:
         pq.write_table(table, temporary, write_page_checksum=True)
-
-
-def _delimited(path: Path, separator: str, *, zipped: bool) -> Any:
-    from pyarrow import csv
-
-    with path.open("rb") as file:
-        start = file.read(4)
-    if start == b"PAR1":
-        raise InputError(f"{path} is a Parquet file: give it the ending .parquet")
-    if not zipped and start[:2] == b"\x1f\x8b":
-        raise InputError(f"{path} is compressed by gzip: add the ending .gz")
-    separator = _separator_of(path, separator, zipped=zipped)
-    with _files.opened(path, zipped=zipped) as stream:
-        table = csv.read_csv(stream, parse_options=csv.ParseOptions(delimiter=separator))
-    return _with_points(table) if separator == ";" else table
-
-
-def _separator_of(path: Path, usual: str, *, zipped: bool) -> str:
-    """What separates the fields of line 1: the usual, or another where that is not there."""
-    with gzip.open(path) if zipped else path.open("rb") as file:
-        first = file.readline(2**16)
-    others = [other for other in (";", "\t", "|", ",") if other.encode() in first]
-    return usual if usual.encode() in first or not others else others[0]
-
-
-def _with_points(table: Any) -> Any:
-    """Numbers with decimal commas, as they go with semicolons, as numbers."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    for at, name in enumerate(table.column_names):
-        column = table.column(at)
-        if pa.types.is_string(column.type):
-            column = pc.if_else(pc.equal(column, ""), None, column)
-            filled = pc.drop_null(column)
-            matched = pc.match_substring_regex(filled, r"^-?[0-9]+(,[0-9]+)?$")
-            if len(filled) and pc.all(matched).as_py():
-                points = pc.replace_substring(column, ",", ".").cast(pa.float64())
-                table = table.set_column(at, name, points)
-    return table
-
-
-def _line(path: Path, row: int) -> int:
-    """The line of a row of a text file; blank lines hold none, the first other is the header."""
-    with _files.opened(path, zipped=path.suffix.lower() == ".gz") as lines:
-        filled = (number for number, line in enumerate(lines, start=1) if line.strip(b"\r\n"))
-        return next(itertools.islice(filled, row + 1, None), row + 2)
 
 
 def _first_line(error: BaseException) -> str:
