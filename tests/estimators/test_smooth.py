@@ -8,8 +8,10 @@ import reference as ref
 from scipy import optimize
 
 import truerank as tr
+from truerank import metrics as metrics_module
 from truerank.designs import LJ24, Fixed
-from truerank.estimators import _logspline, _priors
+from truerank.estimators import Smooth, _logspline, _neighbours, _priors
+from truerank.estimators._base import expected_gains
 from truerank.estimators._laplace import Mixture, find_mode
 from truerank.estimators._neighbours import on_grid
 from truerank.estimators.likelihood import likelihood, make_support
@@ -335,3 +337,56 @@ def test_variances_are_the_diagonal_of_the_covariance(scope):
     np.testing.assert_allclose(
         posterior.variance(wanted, scope=scope), np.diag(covariance), rtol=1e-9
     )
+
+
+@pytest.mark.parametrize("cuts", [(5, 20), range(1, 40)], ids=["few metrics", "many"])
+def test_gains_are_those_written_out(mixed, cuts):
+    """Expected bases given each outcome, component by component."""
+    metrics = [*parse([f"recall@{k}" for k in cuts]), *parse(["ndcg@10", "auc"])]
+    posterior = Smooth().fit(mixed, metrics=metrics, support="auto", plug_in="plain").posterior
+    few = on_grid(mixed)
+    model = likelihood(few, posterior.support)
+    weight = np.array([part.weight for part in posterior.components])
+    values = posterior._values(metrics, "these-users")
+    leading = np.flatnonzero(weight > 0.01)
+    share = weight[leading] / weight[leading].sum()
+    typical, basis = posterior._gains(metrics), posterior.spline.basis
+    at = posterior.support.locate(model.exact_rank)
+    of_sampled = 0.0
+    of_exact = metrics_module.all_gains(metrics, model.exact_rank * 1.0, model.exact_n_items)
+    for number, part in zip(leading, share, strict=True):
+        law = posterior._laws[number]
+        given = model.matrix * law / (model.matrix @ law)[:, None]  # P(point | outcome)
+        own, score = given @ typical, given @ basis
+        own[:, -1] = expected_gains(model, law, metrics[-1])
+        both = np.einsum("oj,jm,jf->omf", given, typical, basis)
+        both -= np.einsum("om,of->omf", given @ typical, score)
+        slope = np.einsum("o,omf->mf", model.weight, both)
+        assert posterior._slope(number, typical, "these-users") == pytest.approx(slope, rel=1e-9)
+        reach = part * posterior.n_users * posterior.components[number].covariance @ slope.T
+        toward = posterior.n_users * part * (values[number] - share @ values[leading])
+        of_sampled = of_sampled + part * own + score @ reach
+        of_sampled = of_sampled + np.log(model.matrix @ law)[:, None] * toward
+        of_exact += basis[at] @ reach + np.log(law[at])[:, None] * toward
+    expected = np.empty((few.n_outcomes, len(metrics)))
+    expected[~few.is_exact], expected[few.is_exact] = of_sampled, of_exact
+    expected += posterior.mean(metrics) - few.weight @ expected / few.total_weight
+    assert posterior.gains(few, metrics) == pytest.approx(expected, rel=1e-8, abs=1e-8)
+
+
+def test_neighbours_are_counted_as_they_are_sorted(monkeypatch):
+    rng = np.random.default_rng(3)
+    pool = rng.integers(1000, 2000, 4000)
+    size = rng.choice([30, 100], 4000)
+    rank = 1 + rng.binomial(size - 1, rng.random(4000) ** 3)
+    counts, same = (
+        tr.RankCounts.from_ranks(rank, n_items=pool, sample_size=size, replacement=True)
+        for _ in range(2)
+    )
+    found = on_grid(counts)
+    assert on_grid(counts) is found  # kept while the counts live
+    monkeypatch.setattr(_neighbours, "_COUNTED", 0)
+    slow = on_grid(same)
+    for column in ("n_items", "sample_size", "sampled_rank"):
+        assert (getattr(found, column) == getattr(slow, column)).all()
+    assert found.weight == pytest.approx(slow.weight, rel=1e-12)

@@ -16,6 +16,7 @@ mode, hence eigenvalues are kept away from 0 in the steps.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -58,45 +59,61 @@ class Mixture:
     def value(self, coefficients: FloatArray) -> float:
         """l(c), up to a constant."""
         log_mass = self.spline.log_masses(coefficients)
-        mean = self.likelihood.matrix @ np.exp(log_mass)
-        if not (mean > 0).all():
+        evidence = self.likelihood.matrix @ np.exp(log_mass)
+        if not evidence.min(initial=1.0) > 0.0:
             return -np.inf
-        total = self.likelihood.weight @ np.log(mean)
+        total = self.likelihood.weight @ np.log(evidence)
         return float(self.n_users * (total + self.likelihood.exact_mass @ log_mass))
 
     def derivatives(self, coefficients: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """l, its gradient and minus its Hessian."""
+        """l, its gradient and minus its Hessian; only l where it is minus infinity."""
         model, basis = self.likelihood, self.spline.basis
         log_mass = self.spline.log_masses(coefficients)
         mass = np.exp(log_mass)
-        weighted = mass[:, None] * basis
         evidence = model.matrix @ mass
-        within = (model.matrix @ weighted) / evidence[:, None]  # E_o B
-        share = model.weight / evidence
-        stepped = mass * (share @ model.matrix)
-        mean = mass @ basis
+        if not evidence.min(initial=1.0) > 0.0:
+            return -np.inf, np.zeros(basis.shape[1]), np.zeros((basis.shape[1],) * 2)
+        stepped = mass * ((model.weight / evidence) @ model.matrix)
         known = model.exact_mass
         value = model.weight @ np.log(evidence) + known @ log_mass
-        gradient = model.weight @ within + known @ basis - mean
+        gradient = (stepped + known - mass) @ basis
         # Complete data, Cov B, less what is missing, sum_o w_o Cov_o B.
-        information = self.spline.gram(mass - stepped) - np.outer(mean, mean)
-        information += within.T @ (model.weight[:, None] * within)
+        mean = mass @ basis
+        within = model.matrix @ (mass[:, None] * basis)
+        within *= (self._root_weight / evidence)[:, None]  # sqrt(w_o) E_o B
+        information = self.spline.gram(mass - stepped)
+        information -= mean[:, None] * mean
+        information += within.T @ within
         return float(self.n_users * value), self.n_users * gradient, self.n_users * information
+
+    @cached_property
+    def _root_weight(self) -> FloatArray:
+        return np.sqrt(self.likelihood.weight)
 
 
 @dataclass(frozen=True)
 class Mode:
     """The mode of the posterior and the Gaussian around it.
 
-    ``root`` (n_functions, n_functions) is a square root of its covariance; ``log_evidence`` the
-    log of the marginal likelihood, up to a constant common to all priors.
+    ``log_evidence`` is the log of the marginal likelihood, up to a constant common to all priors.
     """
 
     coefficients: FloatArray
-    root: FloatArray
     log_evidence: float
     n_iter: int
     converged: bool
+    factor: FloatArray
+    bent: FloatArray
+    definite: bool
+
+    @cached_property
+    def root(self) -> FloatArray:
+        """A square root of the covariance, (n_functions, n_functions)."""
+        if self.definite:
+            lower = np.linalg.cholesky(_raised(self.bent, 1.0))
+            return np.asarray(np.linalg.solve(lower, self.factor.T).T)
+        values, vectors = _curvatures(self.bent)
+        return np.asarray(self.factor @ (vectors / np.sqrt(values)))
 
 
 def find_mode(
@@ -105,48 +122,71 @@ def find_mode(
     """The mode for a prior N(``centre``, ``factor`` ``factor``'), by damped Newton steps from
     ``start``, in the coordinates z of c = centre + factor z, whose prior is standard normal."""
     z = np.linalg.solve(factor, start - centre)
+    here = seen.derivatives(centre + factor @ z)
     n_iter, converged = 0, False
-    while n_iter < _MAX_STEPS and not converged:
+    while True:
         n_iter += 1
-        value, gradient, curvature = seen.derivatives(centre + factor @ z)
+        value, gradient, curvature = here
         value -= 0.5 * float(z @ z)
         slope = factor.T @ gradient - z
         bent = factor.T @ curvature @ factor
-        step = _newton(bent, slope)
+        definite = _is_definite(bent)
+        step = _newton(bent, slope, definite=definite)
         gain = float(slope @ step)
         if gain < _TOLERANCE:  # Newton's last step squares what is left: no need to look again
             z, value, converged = z + step, value + 0.5 * gain, True
             break
-        length = _rise(seen, factor, centre, z, step, value, gain)
+        length, there = _rise(seen, factor, centre, z, step, value, gain)
         if not length:  # the value is as high as its rounding lets it be
             converged = gain < 1e-12 * abs(value)
             break
         z = z + length * step
-    values, vectors = _curvatures(bent)
-    return Mode(
-        centre + factor @ z,
-        factor @ (vectors / np.sqrt(values)),
-        value - 0.5 * float(np.log(values).sum()),
-        n_iter,
-        converged,
-    )
+        if n_iter == _MAX_STEPS:
+            break
+        here = there or seen.derivatives(centre + factor @ z)
+    evidence = value - 0.5 * _log_determinant(bent, definite=definite)
+    return Mode(centre + factor @ z, evidence, n_iter, converged, factor, bent, definite)
 
 
-def _newton(bent: FloatArray, slope: FloatArray) -> FloatArray:
-    """Newton's step where the log-likelihood has curvature ``bent`` and the prior that of I."""
-    one = np.eye(slope.size)
-    try:  # passes where no eigenvalue is too small, and costs a tenth of them
-        np.linalg.cholesky(bent + (1.0 - _LEAST_CURVATURE) * one)
+def _is_definite(bent: FloatArray) -> bool:
+    """Whether no curvature of the log posterior is too small: a tenth of the cost of them all."""
+    try:
+        np.linalg.cholesky(_raised(bent, 1.0 - _LEAST_CURVATURE))
     except np.linalg.LinAlgError:
-        values, vectors = _curvatures(bent)
-        return np.asarray(vectors @ ((vectors.T @ slope) / values))
-    return np.linalg.solve(bent + one, slope)
+        return False
+    return True
+
+
+def _newton(bent: FloatArray, slope: FloatArray, *, definite: bool) -> FloatArray:
+    """Newton's step where the log-likelihood has curvature ``bent`` and the prior that of I."""
+    if definite:
+        return np.linalg.solve(_raised(bent, 1.0), slope)
+    values, vectors = _curvatures(bent)
+    return np.asarray(vectors @ ((vectors.T @ slope) / values))
+
+
+def _log_determinant(bent: FloatArray, *, definite: bool) -> float:
+    """Of the log posterior's curvatures."""
+    if definite:
+        root = np.linalg.cholesky(_raised(bent, 1.0))
+        return 2.0 * float(np.log(np.diag(root)).sum())
+    return float(np.log(_curvatures(bent)[0]).sum())
+
+
+def _raised(bent: FloatArray, by: float) -> FloatArray:
+    """``bent`` and ``by`` times the identity."""
+    found = bent.copy()
+    found.flat[:: bent.shape[0] + 1] += by
+    return found
 
 
 def _curvatures(bent: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Eigenvalues of ``bent`` + I, kept away from 0, and their vectors."""
     values, vectors = np.linalg.eigh(bent)
     return np.maximum(np.abs(values + 1.0), _LEAST_CURVATURE), vectors
+
+
+_Derivatives = tuple[float, FloatArray, FloatArray]
 
 
 def _rise(
@@ -157,14 +197,23 @@ def _rise(
     step: FloatArray,
     value: float,
     gain: float,
-) -> float:
-    """How much of ``step`` to take so that the log posterior rises; 0 if none does."""
-    largest = float(np.abs(seen.spline.basis @ (factor @ step)).max())
-    length = min(1.0, _LONGEST / max(largest, 1e-300))
-    for _ in range(40):
+) -> tuple[float, _Derivatives | None]:
+    """How much of ``step`` to take so that the log posterior rises; 0 if none does.
+
+    And the derivatives there, if they are known: the first length mostly does, so that they are
+    taken with the value.
+    """
+    change = factor @ step
+    length = 1.0
+    if np.abs(change).max() > _LONGEST:  # splines are at least 0 and add up to 1
+        largest = float(np.abs(seen.spline.basis @ change).max())
+        length = min(1.0, _LONGEST / max(largest, 1e-300))
+    for attempt in range(40):
         moved = z + length * step
-        reached = seen.value(centre + factor @ moved) - 0.5 * float(moved @ moved)
-        if reached >= value + 1e-4 * length * gain:
-            return length
+        at = centre + factor @ moved
+        there = seen.derivatives(at) if attempt == 0 else None
+        reached = there[0] if there is not None else seen.value(at)
+        if reached - 0.5 * float(moved @ moved) >= value + 1e-4 * length * gain:
+            return length, there
         length *= 0.5
-    return 0.0
+    return 0.0, None

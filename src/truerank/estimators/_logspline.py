@@ -30,10 +30,10 @@ class LogSpline:
 
     def log_masses(self, coefficients: FloatArray) -> FloatArray:
         """log of the mass at each point, for coefficients (..., n_functions)."""
-        level = coefficients @ self.basis.T + self.log_weight
-        top = level.max(axis=-1, keepdims=True)
-        norm = np.log(np.exp(level - top).sum(axis=-1, keepdims=True)) + top
-        return np.asarray(level - norm)
+        level = np.asarray(coefficients @ self.basis.T + self.log_weight)
+        level -= level.max(axis=-1, keepdims=True)
+        level -= np.log(np.exp(level).sum(axis=-1, keepdims=True))
+        return level
 
     def gram(self, weight: FloatArray) -> FloatArray:
         """sum_j weight_j B_j B_j' over the points, shape (n_functions, n_functions)."""

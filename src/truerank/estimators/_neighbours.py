@@ -7,17 +7,24 @@ outcome's weight shared out between them, and off by the square of the grid's st
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from truerank._types import FloatArray, IntArray
+from truerank.outcomes._columns import Radix
 from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.schemes import Scheme
 
 STEP = 0.01  # between neighbours, of the pool and of the ranks from either end
 MANY_POOLS = 8  # as many are left alone
+_COUNTED = 2**21  # possible rows that are counted rather than sorted
+
+
+_kept: dict[int, tuple[weakref.ref[RankCounts], RankCounts]] = {}  # while the counts live
 
 
 def on_grid(counts: RankCounts) -> RankCounts:
@@ -27,11 +34,27 @@ def on_grid(counts: RankCounts) -> RankCounts:
     that may end before their target. Ladders are
     forgotten: to a fit their likelihood is that of fixed sizes.
     """
+    number = id(counts)
+    known = _kept.get(number)
+    if known is not None and known[0]() is counts:
+        return known[1]
+    found = _shared_out(counts)
+    _kept[number] = weakref.ref(counts, lambda _: _kept.pop(number, None)), found
+    return found
+
+
+def distinct_pools(counts: RankCounts) -> IntArray:
+    """The pool sizes that occur, rising; outcomes mostly come sorted by them."""
+    pools = np.sort(counts.n_items, kind="stable")
+    return np.asarray(pools[np.flatnonzero(np.diff(pools, prepend=pools[0] - 1))])
+
+
+def _shared_out(counts: RankCounts) -> RankCounts:
     few = counts.sample_size <= counts.n_items.min() // 2
     # What stands for many ranks has no neighbours.
     few &= np.array([scheme.seen is None for scheme in counts.schemes])[counts.scheme]
     parts = [counts.select(~few)]
-    grid = _pool_grid(counts.n_items)
+    grid = _pool_grid(distinct_pools(counts))
     for replacement in (False, True):
         schemes = [scheme.replacement == replacement for scheme in counts.schemes]
         mine = few & np.array(schemes)[counts.scheme]
@@ -51,21 +74,39 @@ def _share(
         at, ranks = size == each, _rank_grid(int(each))
         low, high, rank_part[at] = _between(ranks, rank[at])
         low_rank[at], high_rank[at] = ranks[low], ranks[high]
-    parts = [
-        (grid[pools], ranks, counts.weight[mine] * in_pool * in_rank)
+    share = counts.weight[mine]
+    parts = (
+        ((size, pools, ranks), share * in_pool * in_rank)
         for pools, in_pool in ((low_pool, 1.0 - pool_part), (high_pool, pool_part))
         for ranks, in_rank in ((low_rank, 1.0 - rank_part), (high_rank, rank_part))
-    ]
-    pools, ranks, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
+    )
+    (sizes, pools, ranks), weight = _added_up(
+        parts, Radix.of((size, np.array([0, grid.size - 1]), np.stack([low_rank, high_rank])))
+    )
     return RankCounts.from_outcomes(
         Scheme(replacement=replacement),
-        n_items=pools,
-        sample_size=np.tile(size, len(parts)),
+        n_items=grid[pools],
+        sample_size=sizes,
         sampled_rank=ranks,
         weight=weight,
         # A share of each rank is no rank of its own: as many are independent as before.
         squared_weight=counts.squared_weight * float(weight.sum()) / counts.total_weight,
     )
+
+
+def _added_up(
+    parts: Iterable[tuple[tuple[IntArray, ...], FloatArray]], radix: Radix
+) -> tuple[Sequence[IntArray], FloatArray]:
+    """Rows of all parts and their weights, equal ones added up where few are possible."""
+    if radix.n_possible > _COUNTED:
+        rows, weights = zip(*parts, strict=True)
+        columns = [np.concatenate(column) for column in zip(*rows, strict=True)]
+        return columns, np.concatenate(weights)
+    total = np.zeros(radix.n_possible)
+    for key, weight in parts:
+        total += np.bincount(radix.numbers(key), weight, minlength=total.size)
+    seen = np.flatnonzero(total)
+    return radix.columns(seen), total[seen]
 
 
 def _between(
@@ -80,9 +121,8 @@ def _between(
     return high - 1, high, part
 
 
-def _pool_grid(n_items: IntArray) -> IntArray:
+def _pool_grid(pools: IntArray) -> IntArray:
     """The pools themselves if they are few."""
-    pools = np.unique(n_items)
     if pools.size <= MANY_POOLS:
         return pools
     n_steps = max(1, round(np.log(pools[-1] / pools[0]) / STEP))

@@ -19,6 +19,7 @@ from truerank.estimators.support import RankDistribution, Support
 from truerank.metrics import Metric, all_gains, all_total_gains
 from truerank.outcomes.counts import RankCounts
 
+_KEPT = 2**13  # points times metrics, up to which what a component does is kept
 _LEADING = 0.01  # components of less weight do not matter to the gains of outcomes
 
 
@@ -168,10 +169,10 @@ class Posterior:
         total = np.zeros((len(metrics), len(metrics)))
         gain = self._gains(metrics)
         for number, part in enumerate(self.components):
-            slope, of_gain = self._slopes(number, gain, scope)
-            spread = slope @ part.root
+            spread = self._slope(number, gain, scope) @ part.root
             total += part.weight * (spread @ spread.T + np.outer(off[number], off[number]))
-            if of_gain is not None:
+            if scope == "these-users":
+                of_gain = self._expected(number, gain)
                 # sum_o w_o Cov_o(gain, gain) / M, Cov_o given outcome o.
                 known = of_gain.T @ (self.likelihood.weight[:, None] * of_gain)
                 own = (gain * self._stepped[number][:, None]).T @ gain - known
@@ -207,9 +208,10 @@ class Posterior:
         gain = self._gains(metrics)
         total = self._weights @ self._off(metrics, scope) ** 2
         for number, part in enumerate(self.components):
-            slope, of_gain = self._slopes(number, gain, scope)
-            total += part.weight * np.square(slope @ part.root).sum(axis=1)
-            if of_gain is not None:
+            spread = self._slope(number, gain, scope) @ part.root
+            total += part.weight * np.square(spread).sum(axis=1)
+            if scope == "these-users":
+                of_gain = self._expected(number, gain)
                 own = self._stepped[number] @ gain**2 - self.likelihood.weight @ of_gain**2
                 total += part.weight * np.maximum(own, 0.0) / self.n_users
         return np.asarray(total)
@@ -339,48 +341,74 @@ class Posterior:
         [1.04, 0.91, 0.21, -0.08]
         """
         _arguments.check(Posterior.gains, locals())
+        parts, mean = self._pulls.get(tuple(metrics)) or self._pulling(metrics)
+        if self.support.n_points * len(metrics) <= _KEPT:
+            self._pulls.clear()
+            self._pulls[tuple(metrics)] = parts, mean
+        found = np.empty((outcomes.n_outcomes, len(metrics)))
+        exact = outcomes.is_exact
+        for rows, some in in_parts(outcomes, self.support):
+            found[rows][~exact[rows]] = self._of_sampled(some, metrics, parts)
+            found[rows][exact[rows]] = self._of_exact(some, metrics, parts)
+        return np.asarray(found - mean + self.mean(metrics))
+
+    @cached_property
+    def _pulls(self) -> dict[tuple[Metric, ...], tuple[list[_Pull], FloatArray]]:
+        """What `_pulling` found for the metrics that were asked for last, if these are few."""
+        return {}
+
+    def _pulling(self, metrics: Sequence[Metric]) -> tuple[list[_Pull], FloatArray]:
+        """How outcomes move the metrics by way of each component that matters.
+
+        And the mean over the users seen of what `_of_sampled` and `_of_exact` say of them.
+        """
         leading = np.flatnonzero(self._weights > _LEADING)
         weight = self._weights[leading] / self._weights[leading].sum()
         values = self._values(metrics, "these-users")[leading]
-        centre = weight @ values
         # More evidence for a component draws the mean to its value.
-        towards = self.n_users * weight[:, None] * (values - centre)
+        towards = self.n_users * weight[:, None] * (values - weight @ values)
         typical = self._gains(metrics)
-        pulls = [
-            self._slopes(number, typical, "these-users")[0] @ self.components[number].covariance
-            for number in leading.tolist()
-        ]
+        users = self.likelihood
+        known = users.exact_mass > 0.0
+        parts, mean = [], weight @ values
+        for number, share, toward in zip(leading.tolist(), weight, towards, strict=True):
+            law = self._laws[number]
+            root = self.components[number].root
+            pull = root @ (self._slope(number, typical, "these-users") @ root).T
+            reach = self.spline.basis @ (share * self.n_users * pull)
+            parts.append(_Pull(float(share), law, reach, toward))
+            evidence = users.weight @ np.log(users.matrix @ law)
+            evidence += users.exact_mass[known] @ np.log(law[known])
+            mean = mean + (self._stepped[number] + users.exact_mass) @ reach + evidence * toward
+        return parts, mean
 
-        def linear(model: Likelihood) -> tuple[FloatArray, FloatArray]:
-            """Up to a constant, for sampled and for exact outcomes."""
-            at = self.support.locate(model.exact_rank)
-            sampled = np.zeros((model.weight.size, len(metrics)))
-            exact_rank = model.exact_rank.astype(np.float64)
-            known = all_gains(metrics, exact_rank, model.exact_n_items)
-            for number, share, pull, toward in zip(leading, weight, pulls, towards, strict=True):
-                law = self._laws[number]
-                moments = np.column_stack([typical, self.spline.basis, np.ones(law.size)])
-                moments = model.matrix @ (law[:, None] * moments)
-                evidence = moments[:, -1]
-                moments = moments[:, :-1] / evidence[:, None]
-                own, score = np.split(moments, [len(metrics)], axis=1)
-                for column, metric in enumerate(metrics):
-                    if metric.depends_on_pool:
-                        own[:, column] = expected_gains(model, law, metric)
-                reach = share * self.n_users * pull.T
-                sampled += share * own + score @ reach
-                sampled += np.log(evidence)[:, None] * toward
-                known += self.spline.basis[at] @ reach + np.log(law[at])[:, None] * toward
-            return sampled, known
+    def _of_sampled(
+        self, model: Likelihood, metrics: Sequence[Metric], parts: Sequence[_Pull]
+    ) -> FloatArray:
+        """Gains of sampled outcomes up to a constant, (n_outcomes, n_metrics)."""
+        typical = self._gains(metrics)
+        by_pool = [at for at, metric in enumerate(metrics) if metric.depends_on_pool]
+        typical[:, by_pool] = 0.0
+        found = np.zeros((model.weight.size, len(metrics)))
+        for part in parts:
+            # Expected given each outcome: its own gain and how far it pulls.
+            moments = np.column_stack([part.share * typical + part.reach, np.ones(part.law.size)])
+            moments = model.matrix @ (part.law[:, None] * moments)
+            evidence = moments[:, -1:]
+            found += moments[:, :-1] / evidence + np.log(evidence) * part.toward
+            for at in by_pool:
+                found[:, at] += part.share * expected_gains(model, part.law, metrics[at])
+        return found
 
-        users = self.likelihood.weight, self.likelihood.exact_weight
-        here = linear(self.likelihood)
-        mean = sum(share @ part for share, part in zip(users, here, strict=True))
-        found = np.empty((outcomes.n_outcomes, len(metrics)))
-        exact = outcomes.is_exact
-        for rows, model in in_parts(outcomes, self.support):
-            found[rows][~exact[rows]], found[rows][exact[rows]] = linear(model)
-        return np.asarray(found - mean + self.mean(metrics))
+    def _of_exact(
+        self, model: Likelihood, metrics: Sequence[Metric], parts: Sequence[_Pull]
+    ) -> FloatArray:
+        """The same of exact outcomes."""
+        found = all_gains(metrics, model.exact_rank.astype(np.float64), model.exact_n_items)
+        at = self.support.locate(model.exact_rank)
+        for part in parts:
+            found += part.reach[at] + np.log(part.law[at])[:, None] * part.toward
+        return found
 
     @cached_property
     def _weights(self) -> FloatArray:
@@ -395,15 +423,6 @@ class Posterior:
     def _stepped(self) -> FloatArray:
         """The masses of the sampled users under each of these laws."""
         return self.given_outcomes(self._laws)
-
-    @cached_property
-    def _of_basis(self) -> list[FloatArray]:
-        """Means of the basis given each outcome under each of these laws, E_o B."""
-        model, basis = self.likelihood, self.spline.basis
-        return [
-            (model.matrix @ (law[:, None] * basis)) / (model.matrix @ law)[:, None]
-            for law in self._laws
-        ]
 
     def _off(self, metrics: Sequence[Metric], scope: Scope) -> FloatArray:
         """How far the value at each mode is from the mean, shape (n_components, n_metrics)."""
@@ -435,26 +454,42 @@ class Posterior:
         typical = 1.0 + share.sum() / float(share @ (1.0 / (pools - 1.0)))
         return all_gains(metrics, self.support.rank, typical)
 
-    def _slopes(
-        self, number: int, gain: FloatArray, scope: Scope
-    ) -> tuple[FloatArray, FloatArray | None]:
-        """d metric / d coefficients of a component, (n_metrics, n_functions), and mean gains.
-
-        The second are those given each outcome, (n_outcomes, n_metrics): what users add of their
-        own. None for the population.
-        """
+    def _slope(self, number: int, gain: FloatArray, scope: Scope) -> FloatArray:
+        """d metric / d coefficients of a component, (n_metrics, n_functions)."""
         model, basis = self.likelihood, self.spline.basis
         law = self._laws[number]
         if scope == "population":
             slope = (gain * law[:, None]).T @ basis - np.outer(law @ gain, law @ basis)
-            return slope, None
-        # sum_o w_o Cov_o(gain, basis), Cov_o given outcome o.
-        evidence = (model.matrix @ law)[:, None]
-        of_gain = (model.matrix @ (law[:, None] * gain)) / evidence
-        stepped = self._stepped[number][:, None]
-        slope = (gain * stepped).T @ basis
-        slope -= of_gain.T @ (model.weight[:, None] * self._of_basis[number])
-        return slope, of_gain
+            return np.asarray(slope)
+        # sum_o w_o Cov_o(gain, basis), Cov_o given outcome o; of the two what has fewer columns is
+        # taken to the outcomes and back.
+        few, many = (gain, basis) if gain.shape[1] < basis.shape[1] else (basis, gain)
+        share = (model.weight / (model.matrix @ law))[:, None]
+        back = (share * self._expected(number, few)).T @ model.matrix
+        found = (few.T * self._stepped[number] - back * law) @ many
+        return np.asarray(found if few is gain else found.T)
+
+    def _expected(self, number: int, values: FloatArray) -> FloatArray:
+        """Means of values at the points given each outcome, under the law of a component."""
+        law = self._laws[number]
+        found = self.likelihood.matrix @ (law[:, None] * values)
+        found /= (self.likelihood.matrix @ law)[:, None]
+        return np.asarray(found)
+
+
+@dataclass(frozen=True)
+class _Pull:
+    """How outcomes move metrics by way of a component.
+
+    ``share`` is its weight among those that matter, ``law`` its masses (n_points,); ``reach``
+    (n_points, n_metrics) is what a user known to be at a point adds by pulling the coefficients,
+    ``toward`` (n_metrics,) what a nat of evidence adds by shifting weight to it.
+    """
+
+    share: float
+    law: FloatArray
+    reach: FloatArray
+    toward: FloatArray
 
 
 def _check(scope: str) -> None:

@@ -352,11 +352,14 @@ def _spread(values: IntArray) -> str:
 def add_up(key: Sequence[IntArray], weight: FloatArray) -> tuple[list[IntArray], FloatArray]:
     """The distinct rows of the columns ``key``, sorted, and the sums of their weights above 0."""
     if weight.size:
-        lows = [int(column.min()) for column in key]
-        spans = [int(column.max()) - low + 1 for column, low in zip(key, lows, strict=True)]
+        radix = Radix.of(key)
         # Sums of whole numbers are the same in any order: few possible rows need no sorting.
-        if math.prod(spans) <= 2 * weight.size and (weight == np.rint(weight)).all():
-            return _counted(key, lows, spans, weight)
+        if radix.n_possible <= 2 * weight.size and (weight == np.rint(weight)).all():
+            total: FloatArray = np.bincount(radix.numbers(key), weight).astype(np.float64)
+            kept = np.flatnonzero(total > 0)
+            if not kept.size:
+                raise InputError("all weights are 0; there is nothing to count")
+            return radix.columns(kept), total[kept]
     order = np.lexsort(key[::-1])
     key = [column[order] for column in key]
     new = np.ones(order.size, dtype=bool)
@@ -369,20 +372,37 @@ def add_up(key: Sequence[IntArray], weight: FloatArray) -> tuple[list[IntArray],
     return [column[starts] for column in key], total
 
 
-def _counted(
-    key: Sequence[IntArray], lows: Sequence[int], spans: Sequence[int], weight: FloatArray
-) -> tuple[list[IntArray], FloatArray]:
-    """As `add_up`: each row is a number in a mixed radix, and these are counted."""
-    number: IntArray = np.zeros(weight.size, dtype=np.int64)
-    for column, low, span in zip(key, lows, spans, strict=True):
-        if span > 1:
-            number = number * span + (column - low)
-    total: FloatArray = np.bincount(number, weight).astype(np.float64)
-    kept = np.flatnonzero(total > 0)
-    if not kept.size:
-        raise InputError("all weights are 0; there is nothing to count")
-    found, left = [], kept
-    for low, span in zip(reversed(lows), reversed(spans), strict=True):
-        left, digit = np.divmod(left, span)
-        found.append(digit + low)
-    return found[::-1], total[kept]
+@dataclass(frozen=True)
+class Radix:
+    """Rows of columns of whole numbers as one number each, which rises with the rows."""
+
+    lows: tuple[int, ...]
+    spans: tuple[int, ...]
+
+    @classmethod
+    def of(cls, key: Sequence[IntArray]) -> Radix:
+        """The one that holds these columns."""
+        lows = tuple(int(column.min()) for column in key)
+        highs = [int(column.max()) for column in key]
+        return cls(lows, tuple(high - low + 1 for low, high in zip(lows, highs, strict=True)))
+
+    @property
+    def n_possible(self) -> int:
+        """How many different rows there may be."""
+        return math.prod(self.spans)
+
+    def numbers(self, key: Sequence[IntArray]) -> IntArray:
+        """The number of each row, from 0; right below 2^63 possible rows."""
+        number: IntArray = np.zeros(key[0].size, dtype=np.int64)
+        for column, low, span in zip(key, self.lows, self.spans, strict=True):
+            if span > 1:
+                number = number * span + (column - low)
+        return number
+
+    def columns(self, number: IntArray) -> list[IntArray]:
+        """The rows of these numbers."""
+        found, left = [], number
+        for low, span in zip(reversed(self.lows), reversed(self.spans), strict=True):
+            left, digit = np.divmod(left, span)
+            found.append(digit + low)
+        return found[::-1]

@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from truerank._types import FloatArray, IntArray
+from truerank.estimators._neighbours import distinct_pools
 from truerank.estimators.likelihood import likelihood
 from truerank.estimators.support import RankDistribution, Support
 from truerank.inference.planning.simulate import sampled_ranks
 from truerank.metrics import Metric
+from truerank.outcomes._columns import Radix
 from truerank.outcomes.counts import RankCounts
 from truerank.outcomes.schemes import Scheme
 
@@ -119,12 +121,7 @@ def distinct(schemes: tuple[Scheme, ...], found: IntArray) -> tuple[RankCounts, 
     tuple of (RankCounts, array of int)
         The distinct outcomes with weight 1, and which of them each given one is, shape (n,).
     """
-    order = np.lexsort(found[::-1])
-    new = np.ones(order.size, dtype=bool)
-    new[1:] = (np.diff(found[:, order], axis=1) != 0).any(axis=0)
-    row = np.empty(order.size, dtype=np.int64)
-    row[order] = np.cumsum(new) - 1
-    kept = found[:, order[new]]
+    kept, row = _sorted_columns(found)
     parts = []
     for code, scheme in enumerate(schemes):
         _, pool, size, rank = kept[:, kept[0] == code]
@@ -137,6 +134,28 @@ def distinct(schemes: tuple[Scheme, ...], found: IntArray) -> tuple[RankCounts, 
             )
     # Counts sort their outcomes the same way: by scheme, pool, size and rank.
     return sum(parts[1:], parts[0]), row
+
+
+def _sorted_columns(found: IntArray) -> tuple[IntArray, IntArray]:
+    """The distinct columns in order, and which of them each column is."""
+    key = list(found)
+    radix = Radix.of(key)
+    if radix.n_possible <= 2 * found.shape[1]:  # few: counted rather than sorted
+        number = radix.numbers(key)
+        seen = np.zeros(radix.n_possible, dtype=np.bool_)
+        seen[number] = True
+        kept = np.stack(radix.columns(np.flatnonzero(seen)))
+        return kept, (np.cumsum(seen) - 1)[number]
+    return _by_sorting(found)
+
+
+def _by_sorting(found: IntArray) -> tuple[IntArray, IntArray]:
+    order = np.lexsort(found[::-1])
+    new = np.ones(order.size, dtype=bool)
+    new[1:] = (np.diff(found[:, order], axis=1) != 0).any(axis=0)
+    row = np.empty(order.size, dtype=np.int64)
+    row[order] = np.cumsum(new) - 1
+    return found[:, order[new]], row
 
 
 def occurrences(table: IntArray, row: IntArray, shape: tuple[int, int]) -> FloatArray:
@@ -297,7 +316,7 @@ def merged_pools(counts: RankCounts, most: int) -> IntArray:
     array of int
         The pool of each outcome, shape (n_outcomes,).
     """
-    if np.unique(counts.n_items).size <= most:
+    if distinct_pools(counts).size <= most:
         return counts.n_items
     ladders = np.array([max(scheme.ladder, default=0) for scheme in counts.schemes])[counts.scheme]
     without = np.array([not scheme.replacement for scheme in counts.schemes])[counts.scheme]
