@@ -193,13 +193,37 @@ class Table:
                 raise InputError("by is empty; name at least one column")
             first, *more = column
             for value, part in self.split(first):
-                for other, rows in part.split(more) if more else [("", part)]:
-                    yield (f"{value}, {other}" if more else value), rows
+                for other, both in part.split(more) if more else [("", part)]:
+                    yield (f"{value}, {other}" if more else value), both
             return
 
-        name = self.named(column)
+        distinct, place = self._told_apart(self.named(column))
+        if len(set(map(str, distinct))) < len(distinct):
+            raise InputError(f"{self.name}: column {column} has different values of one spelling")
+        frame, rows = self._frame, np.arange(len(self))
+        if (np.diff(place) < 0).any():  # rows of one value together, as they mostly are
+            rows = np.argsort(place, kind="stable")
+            frame, place = frame[rows], place[rows]
+        rows = rows if self._rows is None else self._rows[rows]
+        cuts = np.searchsorted(place, np.arange(len(distinct) + 1)).tolist()
+        for value, begin, end in zip(distinct, cuts, cuts[1:], strict=False):
+            part = frame[begin:end]
+            yield str(value), Table(part, self.name, text=self._text, rows=rows[begin:end])
+
+    def _told_apart(self, name: Any) -> tuple[list[Any], IntArray]:
+        """The distinct values of a column, in order of appearance, and which each row has."""
+        import pyarrow as pa
+
+        column = self._frame[name]
+        if column.null_count():
+            raise InputError(f"{self.name}: column {name} has missing values")
+        if isinstance(texts := column.to_native(), pa.ChunkedArray) and pa.types.is_string(
+            texts.type
+        ):
+            encoded = texts.combine_chunks().dictionary_encode()
+            return encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)
         values = self.values(name)
-        if self._frame[name].null_count() or (values.dtype.kind == "f" and np.isnan(values).any()):
+        if values.dtype.kind == "f" and np.isnan(values).any():
             raise InputError(f"{self.name}: column {name} has missing values")
         try:
             distinct = list(dict.fromkeys(values.tolist()))
@@ -209,12 +233,8 @@ class Table:
                 f"{self.name}: column {name} holds values of type {kind}; rows can be told apart "
                 "by text or numbers"
             ) from None
-        if len(set(map(str, distinct))) < len(distinct):
-            raise InputError(f"{self.name}: column {name} has different values of one spelling")
         code = {value: at for at, value in enumerate(distinct)}
-        place = np.array([code[value] for value in values.tolist()], dtype=np.int64)
-        for at, value in enumerate(distinct):
-            yield str(value), self.keep(place == at)
+        return distinct, np.array([code[value] for value in values.tolist()], dtype=np.int64)
 
 
 def scheme_in(schema: Any) -> str | None:

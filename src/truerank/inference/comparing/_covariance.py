@@ -176,8 +176,10 @@ def total_covariances(
     seed: int,
 ) -> FloatArray:
     """Covariance of mean gains over users and negatives, (n_metrics, n_models, n_models)."""
-    columns = [gains_of(paired, m, fits[m], estimator, metrics, support) for m in models]
-    gains = [gain for gain in columns if gain is not None]
+    gains: list[FloatArray] = []
+    for name in models:
+        own = gains_of(paired, [name], fits[name], estimator, metrics, support)
+        gains += [] if own is None else own
     if len(gains) < len(models):  # the estimates are no such means
         return np.stack(
             [_by_resampling(models, paired, estimator, one, support, seed) for one in metrics]
@@ -226,23 +228,30 @@ def _within(total: FloatArray, negatives: FloatArray) -> FloatArray:
 
 def gains_of(
     paired: PairedCounts,
-    model: str,
+    models: Sequence[str],
     fit: Fit,
     estimator: Estimator,
     metrics: Sequence[Metric],
     support: SupportName | Support,
-) -> FloatArray | None:
-    """The gains of a model in each joint outcome, the mean of its tied ranks' each.
+) -> list[FloatArray] | None:
+    """The gains of models in each joint outcome by one fit, the mean of its tied ranks' each.
 
-    Shape (n_outcomes, n_metrics); None for estimators that are no mean of gains.
+    Each of shape (n_outcomes, n_metrics); None for estimators that are no mean of gains.
     """
-    whose, found = paired.spread(model)
-    outcomes, row = distinct(paired.schemes, found)
-    gains = outcome_gains(outcomes, fit, estimator, metrics, support)
-    if gains is None:
-        return None
-    total = [np.bincount(whose, gain[row], minlength=paired.n_outcomes) for gain in gains.T]
-    return np.stack(total, axis=1) / np.bincount(whose, minlength=paired.n_outcomes)[:, None]
+    total: list[FloatArray] = []
+    at_a_time = max(1, _BLOCK // paired.n_outcomes)
+    for begin in range(0, len(models), at_a_time):
+        spread = [paired.spread(model) for model in models[begin : begin + at_a_time]]
+        outcomes, rows = distinct(paired.schemes, np.concatenate([s[1] for s in spread], axis=1))
+        gains = outcome_gains(outcomes, fit, estimator, metrics, support)
+        if gains is None:
+            return None
+        cuts = np.cumsum([whose.size for whose, _ in spread])[:-1]
+        for (whose, _), row in zip(spread, np.split(rows, cuts), strict=True):
+            number = np.bincount(whose, minlength=paired.n_outcomes)
+            of_all = [np.bincount(whose, gain[row], number.size) for gain in gains.T]
+            total.append(np.stack(of_all, axis=1) / number[:, None])
+    return total
 
 
 def _by_resampling(

@@ -555,12 +555,10 @@ def _common_gains(
     counts = [model.counts for model in models]
     together = sum(counts[1:], counts[0]).pooled()
     fit = estimator.fit(together, metrics=metrics, support=support, plug_in="plain")
-    found = {}
-    for model in models:
-        gains = gains_of(paired, model.name, fit, estimator, metrics, support)
-        assert gains is not None
-        found[model.name] = gains * model.per_user
-    return found
+    names = [model.name for model in models]
+    gains = gains_of(paired, names, fit, estimator, metrics, support)
+    assert gains is not None
+    return {one.name: gain * one.per_user for one, gain in zip(models, gains, strict=True)}
 
 
 def _standings(

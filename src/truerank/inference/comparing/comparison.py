@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from truerank import _arguments
@@ -215,10 +216,10 @@ class Comparison(Result):
     n_tested: int = 0
 
     def __getitem__(self, models: tuple[str, str]) -> Difference:
-        for found in self.differences:
-            if (found.model, found.other) == models:
+        if isinstance(models, tuple) and all(isinstance(name, str) for name in models):
+            if (found := self._by_models.get(models)) is not None:
                 return found
-            if (found.other, found.model) == models:
+            if (found := self._by_models.get(models[::-1])) is not None:
                 return found.reversed()
         if len(self.differences) < self.n_tested:
             raise KeyError(
@@ -227,6 +228,10 @@ class Comparison(Result):
             )
         there = ", ".join(f"{one.model} and {one.other}" for one in self.differences)
         raise KeyError(f"{models!r} were not compared; there are: {there}")
+
+    @cached_property
+    def _by_models(self) -> dict[tuple[str, str], Difference]:
+        return {(one.model, one.other): one for one in self.differences}
 
     @property
     def best(self) -> str | None:
