@@ -118,7 +118,19 @@ def pools(folder: Path) -> None:
 
 
 def outcomes(folder: Path) -> None:
-    """A million distinct outcomes: pools and ranks in samples of many sizes."""
+    """A million distinct outcomes: each user has a pool of its own."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(0)
+    pool = np.arange(100_000, 1_100_000)
+    rank = 1 + rng.binomial(99, rng.random(pool.size) ** 5)
+    table = {"rank": rank, "n_items": pool, "sample_size": np.full(pool.size, 100)}
+    pq.write_table(pa.table(table), folder / "outcomes.parquet")
+
+
+def many_sizes(folder: Path) -> None:
+    """A million distinct outcomes in samples of 900 sizes."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -127,7 +139,19 @@ def outcomes(folder: Path) -> None:
     size = rng.integers(100, 1000, pool.size)
     rank = 1 + rng.binomial(size - 1, rng.random(pool.size) ** 5)
     table = {"rank": rank, "n_items": pool, "sample_size": size}
-    pq.write_table(pa.table(table), folder / "outcomes.parquet")
+    pq.write_table(pa.table(table), folder / "sizes.parquet")
+
+
+def long_parquet(folder: Path) -> None:
+    """A hundred million ranks."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pa.schema([("rank", pa.int32())])
+    with pq.ParquetWriter(folder / "long.parquet", schema) as file:
+        for seed in range(100):
+            rank = sampled(power_law(100_000, 1_000_000, seed), 100_000, seed)
+            file.write_table(pa.table({"rank": rank.astype(np.int32)}))
 
 
 _TABLES = """
@@ -196,6 +220,18 @@ answer = {answer}
 """
 
 
+_USERS = """
+import numpy as np, truerank as tr
+rng = np.random.default_rng(0)
+users = rng.standard_normal((1_000_000, 64), dtype=np.float32)
+items = rng.standard_normal((10_000, 64), dtype=np.float32)
+test = dict(user_id=np.arange(1_000_000), item_id=rng.integers(0, 10_000, 1_000_000))
+import pandas as pd
+scorer, test = tr.scoring.Factors(users, items), pd.DataFrame(test)
+begin = cpu()
+tr.count(scorer, test, {design}, seed=0)
+answer = cpu() - begin
+"""
 _GATHER = """
 from benchmarks import sampled
 lines = {line.name: line for line in sampled._speed(sampled.MIDDLE, goals=False)}
@@ -234,12 +270,6 @@ WAITS: dict[str, Wait] = {
     **{
         f"estimate-{n:.0e}": Wait(
             f"`truerank estimate`, text with verdicts, N = {n:.0e}", 1.2, estimate(n), one_model(n)
-        )
-        for n in SIZES
-    },
-    **{
-        f"remedies-{n:.0e}": Wait(
-            f"`truerank estimate --plan`, N = {n:.0e}", 1.2, estimate(n, "--plan"), one_model(n)
         )
         for n in SIZES
     },
@@ -296,12 +326,40 @@ WAITS: dict[str, Wait] = {
         megabytes=700,
     ),
     "outcomes-1e6": Wait(
-        "`truerank estimate`, 1e6 distinct outcomes",
+        "`truerank estimate`, 1e6 distinct outcomes, one sample size",
         5.0,
         ("estimate", "outcomes.parquet"),
         outcomes,
         megabytes=700,
     ),
+    "sizes-1e6": Wait(
+        "`truerank estimate`, 1e6 distinct outcomes, 900 sample sizes",
+        5.0,
+        ("estimate", "sizes.parquet"),
+        many_sizes,
+        megabytes=700,
+    ),
+    "parquet-1e8": Wait(
+        "`truerank estimate`, Parquet of 1e8 ranks",
+        13.0,
+        ("estimate", "long.parquet", "--n-items", "100000", "--sample-size", "100"),
+        long_parquet,
+        megabytes=340,
+    ),
+    **{
+        f"users-1e6-{design}": Wait(
+            f"a million users x 10,000 items, {design}, two threads",
+            goal,
+            _USERS.format(design=designs),
+            unit="s",
+            megabytes=500,
+            threads=2,
+        )
+        for design, designs, goal in (
+            ("fixed", "tr.designs.Fixed(num_negatives=99)", 5.6),
+            ("adaptive", "tr.designs.Adaptive(budget=100)", 16.5),
+        )
+    },
     "threads-1": Wait("40 small fits with intervals, one BLAS thread", 7.3, _FITS),
     "threads-2": Wait("40 small fits with intervals, two BLAS threads", 7.3, _FITS, threads=2),
     "unique": Wait("`RankCounts.from_ranks` of 1e6 ranks, times np.unique", 2.0, _UNIQUE, unit="x"),

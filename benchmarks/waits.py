@@ -1,17 +1,24 @@
 """What users wait for: processor seconds of whole commands, before and now, beside their goals.
 
-Each wait runs in a process of its own; WAITS in the environment names some of them, separated by
-commas. ``BEFORE`` was measured at commit 9183ae8 on the machine of docs/waits.md, in one sitting.
+Each wait runs in a process of its own; what it took is kept in ``benchmarks/waits.json`` as soon
+as it ends, with the day and the load of the machine. A run measures the waits that the present
+commit has not measured, so that one that was stopped goes on; WAITS in the environment names some
+of them, separated by commas, which are measured again. The page holds all that is kept.
+
+``before`` in that file was measured at commit 9183ae8 on the machine of docs/waits.md.
 """
 
 from __future__ import annotations
 
+import datetime
+import json
 import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from benchmarks import _report
 from benchmarks._race import Result
@@ -20,30 +27,7 @@ from benchmarks._wait_cases import WAITS, Wait
 SECONDS = 600  # after which a wait is given up
 COMMIT = "9183ae8"
 ROOT = Path(__file__).parents[1]
-# Processor seconds (or the ratio of the wait) and, where there is a goal for it, peak memory in MB.
-BEFORE: dict[str, float] = {
-    "estimate-5e+03": 1.19,
-    "estimate-1e+07": 1.60,
-    "estimate-1e+08": 1.62,
-    "estimate-1e+09": 1.38,
-    "estimate-50": 5.22,
-    "evaluate": 1.92,
-    "report-3": 3.41,
-    "report-50": 32.35,
-    "plan-1e6": 60.0,
-    "compare-1000": 204.8,
-    "cls-221": 10.7,
-    "mes-221": 11.3,
-    "csv-1e7": 9.58,
-    "pools-1e5": 34.3,
-    "threads-1": 1.94,
-    "threads-2": 23.2,
-    "unique": 5.01,
-    "first-fit": 0.28,
-    "interval-ml-1m": 0.094,
-    "interval-toys": 2.80,
-}
-BEFORE_MEGABYTES: dict[str, float] = {"csv-1e7": 2648.0}
+KEPT = Path(__file__).with_suffix(".json")
 
 _BEGIN = "import time as _time\ncpu = _time.process_time\n"
 _END = "\nprint('ANSWER', answer)"
@@ -51,19 +35,54 @@ _COMMAND = "from truerank.cli import main; main()"
 
 
 def run() -> Iterator[Result]:
-    """Every wait, or those that WAITS names."""
+    """The waits that WAITS names, or those that this commit has not measured."""
     asked = [name for name in os.environ.get("WAITS", "").split(",") if name]
+    commit = _commit()
+    known = kept()["now"]
+    missing = [key for key in WAITS if known.get(key, {}).get("commit") != commit]
     with tempfile.TemporaryDirectory() as folder:
-        for key in asked or WAITS:
+        for key in asked or missing:
             wait = WAITS[key]
             if wait.data is not None and not wait.data.exists():
                 print(f"  {wait.name}: skipped, there is no {wait.data}")
                 continue
             wait.make(Path(folder))
-            yield from _measured(key, wait, Path(folder))
+            load = os.getloadavg()[0]
+            found = _measured(wait, Path(folder))
+            for file in Path(folder).iterdir():  # some are gigabytes
+                file.unlink()
+            today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+            _keep(key, {**found, "date": today, "load": round(load, 1), "commit": commit})
+            if "gave_up" in found:
+                print(f"  {wait.name}: gave up, exit code {found['gave_up']}")
+            yield from _results(key, wait)
 
 
-def _measured(key: str, wait: Wait, folder: Path) -> Iterator[Result]:
+def kept() -> dict[str, Any]:
+    """What was measured: ``before`` and ``now``, by the name of the wait."""
+    return dict(json.loads(KEPT.read_text()))
+
+
+def _keep(key: str, found: dict[str, Any]) -> None:
+    known = kept()
+    known["now"][key] = found
+    _report.replace(KEPT, json.dumps(known, indent=1) + "\n")
+
+
+def _commit() -> str:
+    """The present commit, with a mark if the product's code differs from it."""
+
+    def git(*words: str) -> str:
+        return subprocess.run(
+            ["git", *words], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    return git("log", "-1", "--format=%h", "--", "src") + (
+        "+" if git("status", "--porcelain", "--", "src") else ""
+    )
+
+
+def _measured(wait: Wait, folder: Path) -> dict[str, Any]:
     code = isinstance(wait.command, str)
     argv = [_BEGIN + str(wait.command) + _END] if code else [_COMMAND, *wait.command]
     threads = dict.fromkeys(
@@ -80,17 +99,25 @@ def _measured(key: str, wait: Wait, folder: Path) -> Iterator[Result]:
         _, status, used = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
-        print(f"  {wait.name}: gave up with exit code {child.returncode}")
-        return
+        return {"gave_up": child.returncode}
     said = [line for line in out.read_text().splitlines() if line.startswith("ANSWER")]
-    found = float(said[-1].split()[1]) if said else used.ru_utime + used.ru_stime
-    before = BEFORE.get(key)
-    yield Result(wait.name, found, before, COMMIT, at_most=wait.goal, unit=wait.unit)
+    value = float(said[-1].split()[1]) if said else used.ru_utime + used.ru_stime
+    return {"value": value, "megabytes": used.ru_maxrss / 1024}
+
+
+def _results(key: str, wait: Wait) -> Iterator[Result]:
+    """What is kept of a wait, as lines of the table."""
+    found, before = (kept()[when].get(key, {}) for when in ("now", "before"))
+    if "value" not in found:
+        return
+    yield Result(
+        wait.name, found["value"], before.get("value"), COMMIT, at_most=wait.goal, unit=wait.unit
+    )
     if wait.megabytes is not None:
         yield Result(
             f"{wait.name}: memory",
-            used.ru_maxrss / 1024,
-            BEFORE_MEGABYTES.get(key),
+            found["megabytes"],
+            before.get("megabytes"),
             COMMIT,
             at_most=wait.megabytes,
             unit="MB",
@@ -98,31 +125,48 @@ def _measured(key: str, wait: Wait, folder: Path) -> Iterator[Result]:
 
 
 def page(results: Sequence[Result], seconds: float) -> str:
-    """The results as docs/waits.md."""
-    facts = "; ".join(f"{key} {value}" for key, value in _report.machine().items())
-    rows = ["| what | before | now | goal | met |", "| --- | ---: | ---: | ---: | ---: |"]
-    for one in results:
-        before = "" if one.reference is None else _amount(one.reference, one.unit)
-        goal = _amount(one.at_most or 0.0, one.unit)
-        met = "yes" if one.met else "no"
-        rows.append(f"| {one.name} | {before} | {_amount(one.ours, one.unit)} | < {goal} | {met} |")
-    names = {one.name for one in results}
-    missing = [wait.name for wait in WAITS.values() if wait.name not in names]
+    """All that is kept, as docs/waits.md."""
+    del results, seconds  # of this run alone
+    facts = _report.machine()
+    for key in ("date", "load average"):  # each line has its own
+        facts.pop(key)
+    rows = [
+        "| what | before | now | goal | met | measured |",
+        "| --- | ---: | ---: | ---: | ---: | --- |",
+    ]
+    missing = []
+    known = kept()["now"]
+    for key, wait in WAITS.items():
+        lines = list(_results(key, wait))
+        if not lines:
+            missing.append(wait.name)
+        for one in lines:
+            before = "" if one.reference is None else _amount(one.reference, one.unit)
+            goal = _amount(one.at_most or 0.0, one.unit)
+            met = "yes" if one.met else "no"
+            now = _amount(one.ours, one.unit)
+            when = f"{known[key]['date']}, load {known[key]['load']}, {known[key]['commit']}"
+            rows.append(f"| {one.name} | {before} | {now} | < {goal} | {met} | {when} |")
     if missing:
-        rows += ["", "Not measured in this run, or given up:", ""]
+        rows += ["", "Not measured, or given up:", ""]
         rows += [f"- {name}" for name in missing]
-    return _PAGE.format(commit=COMMIT, facts=facts, seconds=round(seconds), table="\n".join(rows))
+    told = "; ".join(f"{key} {value}" for key, value in facts.items())
+    return _PAGE.format(commit=COMMIT, facts=told, table="\n".join(rows))
 
 
 def _amount(value: float, unit: str) -> str:
-    return f"{value:,.0f} MB" if unit == "MB" else f"{value:,.2g} {unit}"
+    if unit == "MB":
+        return f"{value:,.0f} MB"
+    return f"{value:,.2g} {unit}" if value < 10 else f"{value:,.0f} {unit}"
 
 
 _PAGE = """# Waits
 
 Written by `python -m benchmarks waits --write docs/waits.md`; do not edit by hand.
 
-Measured on: {facts}. The run took {seconds} s.
+Measured on: {facts}. The last column says when each line was measured, the load average of the
+machine at that moment, and the last commit of the code. The machine has two cores and is shared:
+a load above 2 slows each process by what it has to fetch again, some 10 to 20 % at a load of 10.
 
 Processor seconds (user and system) of whole commands in fresh processes, start-up included; of
 library calls, those of the call. *before* is commit {commit}, measured on the same machine; where
