@@ -390,3 +390,12 @@ def test_neighbours_are_counted_as_they_are_sorted(monkeypatch):
     for column in ("n_items", "sample_size", "sampled_rank"):
         assert (getattr(found, column) == getattr(slow, column)).all()
     assert found.weight == pytest.approx(slow.weight, rel=1e-12)
+
+
+def test_grids_of_ranks_are_those_found_step_by_step():
+    for size in [*range(1, 1200), 4096, 99_999, 3_000_001]:
+        ranks = [1]
+        while ranks[-1] < size:
+            step = int(_neighbours.STEP * min(ranks[-1], size - ranks[-1]))
+            ranks.append(ranks[-1] + max(1, step))
+        assert _neighbours._rank_grid(size).tolist() == ranks

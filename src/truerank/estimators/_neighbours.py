@@ -21,6 +21,7 @@ from truerank.outcomes.schemes import Scheme
 
 STEP = 0.01  # between neighbours, of the pool and of the ranks from either end
 MANY_POOLS = 8  # as many are left alone
+_EVERY = int(1.5 / STEP)  # ranks from either end of which each is on the grid
 _COUNTED = 2**21  # possible rows that are counted rather than sorted
 
 
@@ -129,10 +130,24 @@ def _pool_grid(pools: IntArray) -> IntArray:
     return np.unique(np.rint(np.geomspace(pools[0], pools[-1], n_steps + 1)).astype(np.int64))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _rank_grid(sample_size: int) -> IntArray:
     """Every rank near either end, then steps in proportion to the distance from it."""
-    ranks = [1]
-    while ranks[-1] < sample_size:
+    head = _rising(sample_size.bit_length())
+    # The first half is that of all samples, the last ranks are every one; in between, step by step.
+    half = int(np.searchsorted(head, sample_size // 2, side="right"))
+    ranks = [int(head[half])]
+    while ranks[-1] < sample_size - _EVERY:
         ranks.append(ranks[-1] + max(1, int(STEP * min(ranks[-1], sample_size - ranks[-1]))))
+    last = np.arange(ranks[-1] + 1, sample_size + 1)
+    grid = np.concatenate([head[:half], ranks, last])
+    return np.asarray(grid[grid <= sample_size], dtype=np.int64)
+
+
+@lru_cache(maxsize=64)
+def _rising(bits: int) -> IntArray:
+    """Ranks from 1 on in steps of proportion to them, beyond 2^bits."""
+    ranks = [1]
+    while ranks[-1] <= 2**bits:
+        ranks.append(ranks[-1] + max(1, int(STEP * ranks[-1])))
     return np.array(ranks, dtype=np.int64)
