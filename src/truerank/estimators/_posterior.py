@@ -20,6 +20,7 @@ from truerank.metrics import Metric, all_gains, all_total_gains
 from truerank.outcomes.counts import RankCounts
 
 _KEPT = 2**13  # points times metrics, up to which what a component does is kept
+_TABLES = 4  # of values of metrics that are kept
 _LEADING = 0.01  # components of less weight do not matter to the gains of outcomes
 
 
@@ -433,6 +434,19 @@ class Posterior:
         """The metrics at each mode, shape (n_components, n_metrics)."""
         if scope == "population":
             return np.asarray(self._laws @ self._gains(metrics))
+        key = tuple(metrics)
+        if key not in self._known_values:
+            if len(self._known_values) == _TABLES:
+                self._known_values.clear()
+            self._known_values[key] = self._values_of_users(metrics)
+        return self._known_values[key]
+
+    @cached_property
+    def _known_values(self) -> dict[tuple[Metric, ...], FloatArray]:
+        """What `_values_of_users` found of a few lists of metrics."""
+        return {}
+
+    def _values_of_users(self, metrics: Sequence[Metric]) -> FloatArray:
         model = self.likelihood
         known = np.broadcast_to(model.exact_weight, (len(self._laws), model.exact_weight.size))
         rank = np.concatenate([self.support.rank, model.exact_rank])
