@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from truerank import _arguments, _checks
-from truerank._types import FloatArray
+from truerank._types import FloatArray, IntArray
 from truerank.errors import InputError
 
 __all__ = ["NAMES", "Metric", "ap_found", "key", "parse", "share"]
@@ -644,35 +644,51 @@ def all_total_gains(
     if not rank.size:
         return np.zeros((weight.shape[0], len(metrics)))
     order = np.argsort(rank, kind="stable")
-    last = [metric.last for metric in metrics]
-    cuts = np.searchsorted(rank[order], last, side="right")
     totals = np.empty((weight.shape[0], len(metrics)))
-    for at in _families(metrics):
-        gains = (weight * metrics[at[0]]._whole_gain(rank, rank, 1, n_items))[:, order]
+    for family in _families(tuple(metrics)):
+        cuts = np.searchsorted(rank[order], family.last, side="right")
+        gains = (weight * family.one._whole_gain(rank, rank, 1, n_items))[:, order]
         running = np.cumsum(gains, axis=1)
-        scale = np.array([metrics[i]._scale for i in at])
-        found = running[:, np.maximum(cuts[at] - 1, 0)] * scale
-        totals[:, at] = np.where(cuts[at] > 0, found, 0.0)
+        found = running[:, np.maximum(cuts - 1, 0)] * family.scale
+        totals[:, family.at] = np.where(cuts > 0, found, 0.0)
     return totals
 
 
 def all_gains(metrics: Sequence[Metric], rank: FloatArray, n_items: Any) -> FloatArray:
     """``gain`` of every metric at ranks of shape (n,), as (n, n_metrics): one pass per name."""
     found = np.empty((rank.size, len(metrics)))
-    for at in _families(metrics):
-        whole = np.broadcast_to(metrics[at[0]]._whole_gain(rank, rank, 1, n_items), rank.shape)
-        factor = np.array([metrics[i]._scale * float(metrics[i].share(1)) for i in at])
-        last = np.array([metrics[i].last for i in at])
-        found[:, at] = np.where(rank[:, None] <= last, whole[:, None] * factor, 0.0)
+    for family in _families(tuple(metrics)):
+        whole = np.broadcast_to(family.one._whole_gain(rank, rank, 1, n_items), rank.shape)
+        seen = rank[:, None] <= family.last
+        found[:, family.at] = np.where(seen, whole[:, None] * family.factor, 0.0)
     return found
 
 
-def _families(metrics: Sequence[Metric]) -> list[list[int]]:
-    """Places of the metrics that differ in their cut-offs alone."""
-    found: dict[tuple[str, GainFunction | None], list[int]] = {}
+@dataclass(frozen=True)
+class _Family:
+    """Metrics that differ in their cut-offs alone: their places, and what each multiplies by."""
+
+    one: Metric
+    at: IntArray
+    last: FloatArray
+    scale: FloatArray
+    factor: FloatArray  # for users with one target
+
+
+@lru_cache(maxsize=64)
+def _families(metrics: tuple[Metric, ...]) -> tuple[_Family, ...]:
+    places: dict[tuple[str, GainFunction | None, float | None], list[int]] = {}
     for place, metric in enumerate(metrics):
-        found.setdefault((metric.name, metric.function), []).append(place)
-    return list(found.values())
+        about = metric.name, metric.function, metric.mean_pool
+        places.setdefault(about, []).append(place)
+    found = []
+    for at in places.values():
+        some = [metrics[place] for place in at]
+        scale = np.array([metric._scale for metric in some])
+        share = np.array([float(metric.share(1)) for metric in some])
+        last = np.array([metric.last for metric in some])
+        found.append(_Family(some[0], np.array(at), last, scale, scale * share))
+    return tuple(found)
 
 
 def key(metric: MetricLike) -> str:

@@ -17,7 +17,7 @@ def test_counting_is_sorting(seed, monkeypatch):
     weight = rng.integers(0, 3, n_rows).astype(np.float64)
     weight[0] = 1.0
     columns, total = _columns.add_up(key, weight)
-    monkeypatch.setattr(_columns, "_counted", None)  # would fail
+    monkeypatch.setattr(_columns.Radix, "numbers", None)  # would fail
     monkeypatch.setattr(_columns.math, "prod", lambda spans: 1 << 60)
     sorted_columns, sorted_total = _columns.add_up(key, weight)
     for ours, theirs in zip([*columns, total], [*sorted_columns, sorted_total], strict=True):
