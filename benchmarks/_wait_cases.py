@@ -347,17 +347,15 @@ WAITS: dict[str, Wait] = {
         megabytes=340,
     ),
     **{
-        f"users-1e6-{design}": Wait(
-            f"a million users x 10,000 items, {design}, two threads",
+        f"users-1e6-{design.split()[0]}": Wait(
+            f"`tr.count`, a million users x 10,000 items, {design}, two threads",
             goal,
             _USERS.format(design=designs),
-            unit="s",
-            megabytes=500,
             threads=2,
         )
         for design, designs, goal in (
-            ("fixed", "tr.designs.Fixed(num_negatives=99)", 5.6),
-            ("adaptive", "tr.designs.Adaptive(budget=100)", 16.5),
+            ("99 negatives", "tr.designs.Fixed(num_negatives=99)", 5.6),
+            ("adaptive within 100", "tr.designs.Adaptive(budget=100)", 16.5),
         )
     },
     "threads-1": Wait("40 small fits with intervals, one BLAS thread", 7.3, _FITS),

@@ -169,7 +169,7 @@ Written by `python -m benchmarks waits --write docs/waits.md`; do not edit by ha
 
 Measured on: {facts}. The last column says when each line was measured, the load average of the
 machine at that moment, and the last commit of the code. The machine has two cores and is shared:
-a load above 2 slows each process by what it has to fetch again, some 10 to 20 % at a load of 10.
+at a load above 2, processes take each other's caches, and so more processor seconds than alone.
 
 Processor seconds (user and system) of whole commands in fresh processes, start-up from compiled
 bytecode included; of library calls, those of the call. *before* is commit {commit}, measured on the
