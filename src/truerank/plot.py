@@ -322,13 +322,13 @@ def _room_for(labels: Iterable[Any], ax: Any, *, widen: bool) -> float:
 
     A figure of ours that is too narrow becomes wider, so that lines keep their place.
     """
-    dots = ax.figure.dpi
-    label = max(text.get_window_extent().width for text in labels) / dots + _MARGIN
+    dots = float(ax.figure.dpi)
+    label = float(max(text.get_window_extent().width for text in labels)) / dots + _MARGIN
     if widen:
         _widen(ax.figure, 2.0 * label + _LEAST_MIDDLE)
-        inner = ax.figure.get_size_inches()[0]  # axes fill a figure of ours
+        inner = float(ax.figure.get_size_inches()[0])  # axes fill a figure of ours
     else:
-        inner = ax.get_window_extent().width / dots
+        inner = float(ax.get_window_extent().width) / dots
     return max(0.65, label / max(inner - 2.0 * label, inner / 8.0))
 
 

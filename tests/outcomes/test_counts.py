@@ -529,7 +529,7 @@ def test_what_goes_in_is_left_alone() -> None:
             RankCounts.from_ranks(
                 [2], n_items=9000, sample_size=50, ladder=[50, 100], replacement=False
             ),
-            ["adaptive without:50,100"],
+            ["adaptive, without replacement"],
         ),
         (
             RankCounts.from_exact_ranks([2], n_items=50) + small([1, 2, 3]),

@@ -224,9 +224,8 @@ class Columns:
 
     def __repr__(self) -> str:
         kinds = dict.fromkeys(
-            f"adaptive {replace(scheme, shared=False).name}"
-            if scheme.adaptive
-            else f"{'with' if scheme.replacement else 'without'} replacement"
+            f"{'adaptive, ' if scheme.adaptive else ''}"
+            f"{'with' if scheme.replacement else 'without'} replacement"
             for scheme in self.schemes
         )
         schemes = ", ".join(kinds)

@@ -228,6 +228,10 @@ class Comparison(Result):
         there = ", ".join(f"{one.model} and {one.other}" for one in self.differences)
         raise KeyError(f"{models!r} were not compared; there are: {there}")
 
+    def _ipython_key_completions_(self) -> list[tuple[str, str]]:
+        """Pairs of models, for the tab key in a notebook."""
+        return [(one.model, one.other) for one in self.differences]
+
     @property
     def best(self) -> str | None:
         """The model that is significantly better (Holm-corrected) than all others.
