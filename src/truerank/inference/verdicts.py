@@ -26,15 +26,12 @@ if TYPE_CHECKING:
 ERROR = 0.05  # relative root mean squared error within which a metric counts as known
 MARK = "?"  # behind a number that is not resolved
 NOT_RESOLVED = "not resolved"
-CAUTION = (
-    "The sample is too small to settle this; the answer depends mostly on assumptions. Use more "
-    "negatives, or adaptive sampling."
-)
 LEGEND = f"{MARK} {NOT_RESOLVED}: the sample is too small to settle it"
 
 OUT_OF_RANGE_MARK = "!"  # behind a number that the metric cannot be
 OUT_OF_RANGE = f"{OUT_OF_RANGE_MARK} outside the range of the metric, where estimators may stray"
 
+_MORE = {False: "more negatives, or adaptive sampling", True: "a larger budget"}  # by adaptive
 _STEP = 1.1  # between the cut-offs that are tried
 
 
@@ -216,10 +213,49 @@ def remarks(models: Mapping[str, Estimates]) -> Iterator[str]:
     for names_, metrics in open_.items():
         if names_:
             whom = "any model" if len(names_) == len(models) else listed(names_)
-            yield (
-                f"The sample is too small to settle {listed(metrics)} of {whom}; the values depend "
-                "mostly on assumptions. Use more negatives, or adaptive sampling."
+            adaptive = all(models[name].counts.adaptive for name in names_)
+            yield caution(
+                f"{listed(metrics)} of {whom}", adaptive=adaptive, answer="the values depend"
             )
+
+
+def caution(what: str = "this", *, adaptive: bool, answer: str = "the answer depends") -> str:
+    """That a sample is too small, and what to do.
+
+    Parameters
+    ----------
+    what : str, default "this"
+        What it does not settle.
+    adaptive : bool
+        Whether the sample is adaptive already.
+    answer : str, default "the answer depends"
+        Subject and verb of what rests on assumptions.
+
+    Returns
+    -------
+    str
+        Two sentences.
+    """
+    return (
+        f"The sample is too small to settle {what}; {answer} mostly on assumptions. Use "
+        f"{larger(adaptive=adaptive)}."
+    )
+
+
+def larger(*, adaptive: bool) -> str:
+    """What a larger sample takes.
+
+    Parameters
+    ----------
+    adaptive : bool
+        Whether the sample is adaptive already.
+
+    Returns
+    -------
+    str
+        ``more negatives, or adaptive sampling`` or ``a larger budget``.
+    """
+    return _MORE[adaptive]
 
 
 def _mostly_assumed(one: Estimate) -> bool:
@@ -234,7 +270,7 @@ def _mostly_assumed(one: Estimate) -> bool:
 
 def _next(counts: RankCounts, known: Sequence[Settled], error: float, other: str | None) -> str:
     """What to do."""
-    more = "a larger budget" if counts.adaptive else "more negatives, or adaptive sampling"
+    more = larger(adaptive=counts.adaptive)
     text = f"Use {more}" if other is None else f"Use the estimator {other}, {more}"
     there = [str(one) for one in known if one.k is not None]
     if not there:

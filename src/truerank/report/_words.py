@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from truerank.inference.verdicts import CAUTION, ERROR, Verdict, listed, percent, remarks
+from truerank.inference.verdicts import ERROR, Verdict, caution, larger, listed, percent, remarks
 from truerank.report._content import Content
 
 # What to do where there is nothing to do, by whether the ranks are exact.
@@ -31,10 +31,11 @@ def verdict(content: Content, metric: str | None = None) -> Verdict:
         return Verdict("settled", said, "", _ENOUGH[True])
     usual = f"The sampled ranks as they are would say {one.naive:.4f}."
     if not one.resolvable:
-        return Verdict("unknown", said, usual, CAUTION)
+        return Verdict("unknown", said, usual, caution(adaptive=model.counts.adaptive))
     error = (one.total_error or 0.0) / abs(one.value or 1.0)
     if error > ERROR:
-        more = f"The relative error is {percent(error)}. For less, use more negatives."
+        more = f"The relative error is {percent(error)}. For less, use "
+        more += f"{larger(adaptive=model.counts.adaptive)}."
         return Verdict("open", said, usual, more)
     return Verdict("settled", said, usual, _ENOUGH[False])
 

@@ -258,7 +258,19 @@ def test_the_verdict_has_three_parts():
     )
     head = tr.compare(two_models("A"), "recall@1")
     assert not all(one.resolvable for one in head.differences)
-    assert head.verdict.endswith(verdicts.CAUTION)
+    assert head.verdict.endswith(verdicts.caution(adaptive=False))
+    users, items = np.random.default_rng(0).standard_normal((2, 300, 8), dtype=np.float32)
+    scorer, test = tr.scoring.Factors(users, items), (np.arange(300), np.arange(300))
+    adaptive = {
+        name: tr.count(scorer, test, "adaptive(budget=40)", seed=seed)
+        for seed, name in enumerate("AB")
+    }
+    for metric in ("recall@20", "recall@1"):
+        said = tr.compare(adaptive, metric, unpaired=True).verdict
+        assert "adaptive sampling" not in said
+        assert said.endswith("se a larger budget.")
+    mixed = tr.compare({"A": adaptive["A"], "B": counts}, "recall@1", unpaired=True).verdict
+    assert mixed.endswith("Use more negatives, or adaptive sampling.")
     assert not re.search(r"Holm|\bp\b", sure.verdict + open_.verdict)  # details stand below
 
 

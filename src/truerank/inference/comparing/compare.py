@@ -276,7 +276,8 @@ def compare_all(
             known = Fitted.of(counts, chosen, wanted, support=support, seed=seed, progress=progress)
         fits[name] = known
         by_model.append(_on_each(name, counts, known, chosen, wanted, support, tests=tests))
-    exact = all(bool(counts.is_exact.all()) for counts in data.counts.values())
+    sampled = [counts for counts in data.counts.values() if not counts.is_exact.all()]
+    exact = not sampled
     joint: dict[tuple[str, str], Together] = {}
     totals = None
     if data.paired is not None:
@@ -323,6 +324,7 @@ def compare_all(
                 baseline,
                 metric.lower_is_better,
                 tested.first.size,
+                bool(sampled) and all(counts.adaptive for counts in sampled),
             )
         )
     return tuple(found)

@@ -10,7 +10,7 @@ from truerank import _arguments
 from truerank._types import Alternative, Scope
 from truerank.inference.comparing.user_sampling import HypothesisTest
 from truerank.inference.result import Result, plain
-from truerank.inference.verdicts import CAUTION, MARK, Level, Verdict, listed
+from truerank.inference.verdicts import MARK, Level, Verdict, caution, larger, listed
 
 _TURNED: dict[Alternative, Alternative] = {
     "two-sided": "two-sided",
@@ -189,6 +189,8 @@ class Comparison(Result):
         Whether smaller values of the metric are better, as of ``mr``.
     n_tested : int
         Number of pairs that p-values are corrected for, listed or not.
+    adaptive : bool
+        Whether the samples of all models that were sampled are adaptive.
 
     Examples
     --------
@@ -213,6 +215,7 @@ class Comparison(Result):
     baseline: str | None = None
     lower_is_better: bool = False
     n_tested: int = 0
+    adaptive: bool = False
 
     def __getitem__(self, models: tuple[str, str]) -> Difference:
         for found in self.differences:
@@ -402,8 +405,8 @@ class Comparison(Result):
     def _next(self, differences: Sequence[Difference], undecided: bool) -> str:
         """What to do."""
         if not all(one.resolvable for one in differences):
-            return CAUTION
-        more = [] if self.exact else ["more negatives, or adaptive sampling"]
+            return caution(adaptive=self.adaptive)
+        more = [] if self.exact else [larger(adaptive=self.adaptive)]
         if self.scope == "population":
             more = ["more users", *more]
         return f"To tell them apart, use {', '.join(more)}." if undecided and more else ""
