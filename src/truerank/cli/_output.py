@@ -38,6 +38,7 @@ _OPTIONS = (
     (r"\bdrop_targets=True\b", "--drop-targets"),
     (r"\bzero_based=True\b", "--zero-based"),
     (r"\bdrop_missing=True\b", "--drop-missing"),
+    (r"\bshared_negatives=True\b", "--shared-negatives"),
     (r"\bsample_size and num_negatives:", "--sample-size and --num-negatives:"),
 )
 

@@ -417,7 +417,7 @@ def _pyspark() -> Any:
         import pyspark.sql
     except ImportError as error:
         raise MissingExtraError(
-            "Spark needs pyspark 4: pip install truerank[spark] (and Java 17 or newer)"
+            "Spark needs pyspark 4: pip install 'pyspark>=4' (and Java 17 or newer)"
         ) from error
     return pyspark.sql
 

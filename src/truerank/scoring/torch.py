@@ -179,7 +179,7 @@ def import_torch() -> Any:
         import torch
     except ImportError as error:
         raise MissingExtraError(
-            "scoring with a torch module needs torch: pip install 'truerank[models]'"
+            "scoring with a torch module needs torch: pip install torch"
         ) from error
     return torch
 
