@@ -32,6 +32,7 @@ OUT_OF_RANGE_MARK = "!"  # behind a number that the metric cannot be
 OUT_OF_RANGE = f"{OUT_OF_RANGE_MARK} outside the range of the metric, where estimators may stray"
 
 _MORE = {False: "more negatives, or adaptive sampling", True: "a larger budget"}  # by adaptive
+_NAMED = 4  # models that a sentence names
 _STEP = 1.1  # between the cut-offs that are tried
 
 
@@ -212,10 +213,11 @@ def remarks(models: Mapping[str, Estimates]) -> Iterator[str]:
         open_.setdefault(tuple(whose), []).append(metric)
     for names_, metrics in open_.items():
         if names_:
-            whom = "any model" if len(names_) == len(models) else listed(names_)
             adaptive = all(models[name].counts.adaptive for name in names_)
             yield caution(
-                f"{listed(metrics)} of {whom}", adaptive=adaptive, answer="the values depend"
+                f"{listed(metrics)} of {whom(names_, len(models))}",
+                adaptive=adaptive,
+                answer="the values depend",
             )
 
 
@@ -308,6 +310,26 @@ def listed(names: Sequence[str]) -> str:
         ``a``, ``a and b`` or ``a, b and c``.
     """
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def whom(names: Sequence[str], n_all: int) -> str:
+    """Some models of all as in a sentence; many of them by their number.
+
+    Parameters
+    ----------
+    names : list of str
+        At least one.
+    n_all : int
+        The number of all models.
+
+    Returns
+    -------
+    str
+        ``a``, ``a and b``, ``any model`` or ``9 of 12 models``.
+    """
+    if 1 < len(names) == n_all:
+        return "any model"
+    return listed(names) if len(names) <= _NAMED else f"{len(names)} of {n_all} models"
 
 
 def _interval(one: Estimate) -> str:

@@ -10,7 +10,7 @@ from truerank import _arguments
 from truerank._types import Alternative, Scope
 from truerank.inference.comparing.user_sampling import HypothesisTest
 from truerank.inference.result import Result, plain
-from truerank.inference.verdicts import MARK, Level, Verdict, caution, larger, listed
+from truerank.inference.verdicts import MARK, Level, Verdict, caution, larger, listed, whom
 
 _TURNED: dict[Alternative, Alternative] = {
     "two-sided": "two-sided",
@@ -352,7 +352,7 @@ class Comparison(Result):
             others = "the others" if len(rivals) > 1 else closest.other
             said = f"{leader.model} is better than {others} on {self.metric}: "
         else:
-            names = listed([one.other for one in open_])
+            names = whom([one.other for one in open_], len(self.ranking))
             said = (
                 f"Not decided on {self.metric}: {leader.model} leads {names}, but that may be "
                 "chance: "
