@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -494,3 +495,13 @@ def test_pairs_and_baseline_exclude_each_other():
         tr.compare(_many(3), "recall@100", baseline="m1", pairs="all")
     with pytest.raises(InputError, match="pairs"):
         tr.compare(_many(3), "recall@100", pairs="some")
+
+
+def test_naive_values_that_are_printed_alike_tell_nothing_apart():
+    found = tr.compare(two_models("A"), "recall@20", unpaired=True)
+    leader, second = found.ranking
+    alike = replace(leader, naive=0.99991), replace(second, naive=0.99994)
+    assert replace(found, ranking=alike).parts.usual == (
+        f"The sampled ranks as they are do not tell {second.model} and {leader.model} apart "
+        "(0.9999 each)."
+    )

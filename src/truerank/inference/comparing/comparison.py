@@ -395,6 +395,11 @@ class Comparison(Result):
             return ""
         way = -1.0 if self.lower_is_better else 1.0
         first = max(self.ranking, key=lambda one: way * one.naive)
+        if first.naive != leader.naive and f"{first.naive:.4f}" == f"{leader.naive:.4f}":
+            return (
+                f"The sampled ranks as they are do not tell {first.model} and {leader.model} apart "
+                f"({leader.naive:.4f} each)."
+            )
         if first.naive == leader.naive:
             return f"The sampled ranks as they are put {leader.model} first, too."
         return (
