@@ -36,7 +36,15 @@ _WHOLE = ("pre", "code", "a", "h[1-6]", "math", "table", "svg", "details", "figu
 NO_PROSE = re.compile(
     "(" + "|".join(rf"<{tag}\b.*?</{tag}>" for tag in _WHOLE) + "|<[^>]+>)", re.DOTALL
 )
-UNGLOSSED = ("glossary", "reproduction/", "reference/", "examples/", "releasing", "house")
+UNGLOSSED = (
+    "glossary",
+    "reproduction/",
+    "reference/",
+    "examples/",
+    "releasing",
+    "house",
+    "smooth-notes",
+)
 
 
 def on_config(config: Any) -> Any:
