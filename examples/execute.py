@@ -17,6 +17,18 @@ NEEDS = {
 }
 DOTS_PER_INCH = 80
 
+
+def joined(outputs):
+    """Outputs with what was printed in several portions as one."""
+    found = []
+    for output in outputs:
+        if found and output.output_type == found[-1].output_type == "stream":
+            found[-1].text += output.text
+        else:
+            found.append(output)
+    return found
+
+
 for path in sorted(Path(__file__).parent.glob("*.ipynb")):
     needs = NEEDS.get(path.stem)
     if needs is not None and needs not in os.environ:
@@ -31,5 +43,6 @@ for path in sorted(Path(__file__).parent.glob("*.ipynb")):
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.execution_count -= 1
+            cell.outputs = joined(cell.outputs)
     notebook.metadata = {"kernelspec": notebook.metadata["kernelspec"]}
     nbformat.write(notebook, path)

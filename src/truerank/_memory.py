@@ -61,7 +61,7 @@ def _free() -> int | None:
 
 
 def _left_in_group() -> int | None:
-    """Of the container, if there is one with a limit."""
+    """Bytes left in the container, if there is one with a limit."""
     try:
         limit = int((_CGROUP / "memory.max").read_text())
         used = int((_CGROUP / "memory.current").read_text())

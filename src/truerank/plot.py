@@ -482,7 +482,7 @@ def frontier(
     found: Frontier | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw the predicted error of a metric against the cost of a sample, this one marked.
+    """Draw the predicted error of a metric against the cost of a sample, with this sample marked.
 
     The curves are smoothed simulations, moved so that this sample lies on that of its own design;
     bands show how far simulation and sample may be off.

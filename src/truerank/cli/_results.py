@@ -252,7 +252,7 @@ def _table(runs: Sequence[Run], metrics: Sequence[Metric], names: Sequence[str])
 
 @dataclass(frozen=True)
 class _Cell:
-    """A value as shown: aligned at the right, but for what stands behind it."""
+    """A value as shown: aligned at the right, except for the mark behind it."""
 
     number: str
     more: str = ""

@@ -297,7 +297,7 @@ def _to_error(
 
 
 def _growing(pilot: Pilot) -> Iterator[Design]:
-    """Designs from cheap to dear: adaptive and fixed ones of growing cost."""
+    """Designs by cost, the cheapest first: adaptive and fixed ones."""
     pairs, n_items = 51, pilot.task.n_items  # for the first target of a user
     while pairs < n_items.mean():
         yield Adaptive(budget=math.ceil(pairs - 1 + pilot.beside))

@@ -386,7 +386,7 @@ class Estimates(Result, Mapping[str, Estimate]):
 
     @property
     def details(self) -> Mapping[str, float]:
-        """What else the estimator tells of its fit.
+        """Further facts about the fit, by name.
 
         Returns
         -------
@@ -502,7 +502,7 @@ class Estimates(Result, Mapping[str, Estimate]):
         return resolution(self.counts, self.estimator, metric, error, seed=seed, progress=progress)
 
     def with_intervals_of(self, metrics: MetricLike | Iterable[MetricLike]) -> Estimates:
-        """The same estimates with intervals of some metrics alone: they take less time to find.
+        """The same estimates with intervals of some metrics only, which is quicker.
 
         Parameters
         ----------

@@ -60,7 +60,7 @@ class Result(ABC):
         return [{name: _text(value) for name, value in row.items()} for row in self.rows()]
 
     def to_pandas(self) -> Any:
-        """The table as a data frame.
+        """The table as a pandas DataFrame.
 
         Returns
         -------
@@ -76,7 +76,7 @@ class Result(ABC):
         return _checks.library("pandas", "to_pandas").DataFrame(self.rows())
 
     def to_polars(self) -> Any:
-        """The table as a data frame of polars.
+        """The table as a polars DataFrame.
 
         Returns
         -------
@@ -92,7 +92,7 @@ class Result(ABC):
         return _checks.library("polars", "to_polars").from_arrow(self.to_arrow())
 
     def to_arrow(self) -> Any:
-        """The table as one of pyarrow.
+        """The table as a pyarrow Table.
 
         Returns
         -------

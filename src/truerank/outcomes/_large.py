@@ -93,7 +93,7 @@ class Large:
                 yield pa.Table.from_batches(held)
 
     def _spilled(self, folder: Path, columns: Sequence[str], user: str) -> list[Path]:
-        """Files that hold whole users, of fewer than `ROWS` rows up to some 250 million in all."""
+        """Files that hold whole users, of fewer than `ROWS` rows up to about 250 million in all."""
         import pyarrow as pa
 
         # Half as large: hashes are not quite even.

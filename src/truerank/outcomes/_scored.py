@@ -246,7 +246,7 @@ def _list(row: int, what: str, given: Any) -> list[Any]:
 
 
 def _scores(values: Any, name: str, n_dimensions: int) -> npt.NDArray[Any]:
-    """Scores of so many dimensions, without NaN; torch's tensors too."""
+    """Scores with a given number of dimensions, without NaN; torch's tensors too."""
     if hasattr(values, "detach"):
         values = values.detach().cpu()
     try:

@@ -401,7 +401,7 @@ class PairedCounts(PairedSaving):
         return row, found
 
     def joint_counts(self, first: str, second: str) -> IntArray | None:
-        """Negatives by where two models put them; None for pairs without joint counts.
+        """Negatives above the target by both, one or none of two models, if they were counted.
 
         Parameters
         ----------

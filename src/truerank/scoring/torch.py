@@ -43,7 +43,7 @@ class Torch(Scorer):
     score_all : callable, optional
         ``score_all(users)`` for users of shape (B,) returns scores of all items, (B, n_items), if
         the model has a faster way than pair by pair. Exact ranks then use this way alone, and
-        sampled ranks the module; the two should agree but for rounding.
+        sampled ranks the module; the two should agree up to rounding.
 
     Raises
     ------

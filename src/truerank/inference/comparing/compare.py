@@ -605,7 +605,7 @@ def _standings(
 
 
 def _check_pools(metrics: Sequence[Metric], counts: RankCounts, name: str) -> None:
-    """Of metrics that are divided by the mean pool: all models have the same."""
+    """Check that all models have the same mean pool, for metrics that are divided by it."""
     for metric, own in zip(metrics, bound(metrics, counts), strict=True):
         if not metric.of_mean_rank or metric.name == "mr":
             continue
