@@ -152,7 +152,7 @@ def audit(
     ...     {"user_id": [0, 1], "item_id": [5, 6], "negatives": [[5, 7, 8], [1, 3, 2]]}
     ... )
     >>> print(next(iter(tr.audit(negatives=negatives))).message)
-    1 targets are among their own negatives: they can only tie with themselves.
+    1 target is among its own negatives: a target can only tie with itself.
     """
     _arguments.check(audit, locals())
     found: list[Finding] = []
