@@ -30,7 +30,7 @@ def check(needed: float, what: str, remedy: str) -> None:
     there = available()
     if there is not None and needed > there:
         raise InputError(
-            f"{what}: some {needed / 2**30:,.1f} GiB of memory, and {there / 2**30:,.1f} GiB are "
+            f"{what}: about {needed / 2**30:,.1f} GiB of memory, and {there / 2**30:,.1f} GiB are "
             f"free; {remedy}"
         )
 

@@ -217,7 +217,7 @@ class Saving(Columns):
         source = tables.read(path)
         metadata = tables.parquet_metadata(path)
         if _sealed.orphaned(metadata, tables.SAVED.values()):
-            raise InputError(f"{path} is damaged: it does not say any more what it holds")
+            raise InputError(f"{path} is damaged: the description of its contents is gone")
         facts = metadata.get(_FORMAT_KEY)
         if facts is None:
             raise InputError(

@@ -185,7 +185,7 @@ class Scored(Building):
             warnings.warn(
                 f"of {len(read):,} answers {int((strange > 0).sum()):,} name items that are no "
                 f"candidates ({int(strange.sum()):,} names) and {int((twice > 0).sum()):,} name "
-                "items twice; such names were passed over",
+                "items twice; such names were ignored",
                 AssumptionWarning,
                 stacklevel=2,
             )

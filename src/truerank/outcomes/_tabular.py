@@ -246,7 +246,7 @@ class Tabular(Building):
                         counts = cls._from_table(ranked, reading)
                         found[value] = found[value] + counts if value in found else counts
             except InputError as error:
-                raise InputError(f"{error} (in the part behind {n_seen:,} rows)") from error
+                raise InputError(f"{error} (after the first {n_seen:,} rows)") from error
             n_seen += len(part)
         if not n_seen:
             raise InputError(f"{large.name} is empty; there is nothing to count")
