@@ -404,8 +404,9 @@ CONTRAST = """() => {
   for (const node of document.querySelectorAll("body *")) {
     const own = [...node.childNodes].some((one) => one.nodeType === 3 && one.data.trim());
     const style = getComputedStyle(node);
-    if (!own || !node.checkVisibility() || node.closest("svg, script, option, .skip")) continue;
-    const ground = behind(node), ink = over(parse(style.color), ground);
+    if (!own || !node.checkVisibility() || node.closest("script, style, option, .skip")) continue;
+    const drawn = node.closest("svg") !== null; // texts of figures have a fill
+    const ground = behind(node), ink = over(parse(drawn ? style.fill : style.color), ground);
     const [low, high] = [light(ground), light(ink)].sort((a, b) => a - b);
     const ratio = (high + 0.05) / (low + 0.05);
     if (ratio < 4.5) found.push([node.tagName, node.className, ratio, node.textContent]);
