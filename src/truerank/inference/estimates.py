@@ -239,7 +239,7 @@ class _Intervals:
     def found(self) -> dict[str, Interval]:
         fitted, counts = self.fitted, self.fitted.counts
         per_user = counts.total_weight / counts.n_users
-        if math.isclose(per_user, 1.0, rel_tol=1e-12):  # but for rounding: no end leaves the range
+        if math.isclose(per_user, 1.0, rel_tol=1e-12):  # up to rounding: no end leaves the range
             per_user = 1.0
         ranges = [range_of(metric, counts) for metric in fitted.metrics]
         ends = intervals(
