@@ -258,20 +258,6 @@ are left out: {left_out} of {in_all}, in {affected} cases. Pools are rounded to 
 *Pairs* are scored pairs per user, the target's own score counted. The priors that `bv-mle` and the
 other combined estimators need come from the same sample, as they would in practice.
 
-## Goals
-
-{goals}
-
-## How near to what is possible
-
-An oracle that knows the rank distribution up to six numbers (smoothed truth times the exponential
-of a cubic spline in log R) and fits these efficiently would err as follows (Cramer-Rao for the six
-numbers, plus what the samples leave open about the users seen; `benchmarks/_bound.py`). It is no
-strict bound: the truth may be smoother than six numbers say, and an average over smooth shapes may
-then do better; nor is it free of misfit where the truth is rougher.
-
-{missed}
-
 ## Designs
 
 Geometric means over all cases; `ours N` is `Adaptive(budget=N)`, `fixed N` is
@@ -288,4 +274,21 @@ Geometric means over all cases; `ours N` is `Adaptive(budget=N)`, `fixed N` is
 {cases}
 
 ![Error against cost, case by case](images/frontier.png)
+
+## Appendix
+
+### Goals set beforehand
+
+{goals}
+
+### How near to what is possible
+
+An oracle knows the rank distribution up to six numbers (smoothed truth times the exponential of a
+cubic spline in log R) and fits them efficiently. It would have the errors below (Cramer-Rao bound
+for the six numbers, plus what the samples leave open about the users seen; `benchmarks/_bound.py`).
+This is no strict bound: where the truth is smoother than six numbers can say, an average over
+smooth shapes may do better. An [older oracle](smooth-notes.md#how-much-is-left) has larger errors;
+that page says why.
+
+{missed}
 """

@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
+WIDEST = 84  # characters of a line of output, so that none is cut on a page
 FORMULA = re.compile(
     r'<(span|div) class="arithmatex">\s*(?:\\\((.*?)\\\)|\\\[(.*?)\\\])\s*</\1>', re.DOTALL
 )
@@ -36,7 +38,15 @@ _WHOLE = ("pre", "code", "a", "h[1-6]", "math", "table", "svg", "details", "figu
 NO_PROSE = re.compile(
     "(" + "|".join(rf"<{tag}\b.*?</{tag}>" for tag in _WHOLE) + "|<[^>]+>)", re.DOTALL
 )
-UNGLOSSED = ("glossary", "reproduction/", "reference/", "examples/", "releasing", "house")
+UNGLOSSED = (
+    "glossary",
+    "reproduction/",
+    "reference/",
+    "examples/",
+    "releasing",
+    "house",
+    "smooth-notes",
+)
 
 
 def on_config(config: Any) -> Any:
@@ -138,7 +148,8 @@ def _shown(output: dict[str, Any]) -> str:
     if "image/png" in data:
         image = "".join(data["image/png"]).replace("\n", "")
         return f'<img alt="What the cell above draws" src="data:image/png;base64,{image}">'
-    text = "".join(output.get("text", data.get("text/plain", ""))).rstrip()
+    lines = "".join(output.get("text", data.get("text/plain", ""))).rstrip().splitlines()
+    text = "\n".join(textwrap.fill(line, WIDEST) if len(line) > WIDEST else line for line in lines)
     return f"```text\n{text}\n```" if text else ""
 
 

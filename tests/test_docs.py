@@ -23,6 +23,12 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
+# The environment variables that name the data of notebooks, and the data.
+NEEDED_BY_NOTEBOOKS = {
+    "evaluate_a_model": ("TRUERANK_ML1M", "ml-1m"),
+    "famous_numbers": ("TRUERANK_NCF", "ncf-ml-1m"),
+    "from_sampled_ranks": ("TRUERANK_ML1M", "ml-1m"),
+}
 # A block behind this comment needs something that is not there (a model, a cluster, a key).
 NOT_RUN = "<!-- not run -->"
 # A page with this comment is about a library; `make adapters` has each in its environment.
@@ -150,16 +156,14 @@ def test_the_demo_is_shown_as_it_is(capsys):
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_print_what_they_show(path, tmp_path, monkeypatch):
-    """Executed anew, a notebook prints what is stored in it, to the last digit it shows."""
+    """Executed again, a notebook prints what is stored in it, to the last digit it shows."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
-    if path.stem == "famous_numbers":
-        folder = ROOT.parent / "shared" / "data" / "ncf-ml-1m"
-        if not folder.is_dir():
-            pytest.skip(
-                "shared/data/ncf-ml-1m, NCF's weights and negatives, is not beside the tree"
-            )
-        monkeypatch.setenv("TRUERANK_NCF", str(folder))
+    variable, name = NEEDED_BY_NOTEBOOKS[path.stem]
+    folder = ROOT.parent / "shared" / "data" / name
+    if not folder.is_dir():
+        pytest.skip(f"shared/data/{name} is not beside the tree")
+    monkeypatch.setenv(variable, str(folder))
     notebook = json.loads(path.read_text(encoding="utf-8"))
     namespace: dict[str, object] = {}
     shown = 0

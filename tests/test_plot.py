@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 
 import numpy as np
@@ -124,7 +125,7 @@ def test_frontiers(models) -> None:
     one = models["one"]
     ax = tr.plot.frontier(one, found=Frontier("recall@10", points))
     adaptive, fixed, here = ax.lines
-    assert [line.get_label() for line in ax.lines] == ["adaptive", "fixed", "this one"]
+    assert [line.get_label() for line in ax.lines] == ["adaptive", "fixed", "this sample"]
     assert here.get_xdata()[0] == pytest.approx(50.0)  # 49 negatives and the target
     error = one["recall@10"].total_error / one["recall@10"].value
     assert here.get_ydata()[0] == pytest.approx(error)
@@ -148,7 +149,7 @@ def test_what_is_no_estimate_is_said() -> None:
 
 def test_a_missing_extra_is_named(models, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"plots need matplotlib: pip install 'truerank\[plot\]'"):
+    with pytest.raises(ImportError, match=r"plots need matplotlib: pip install matplotlib"):
         tr.plot.recall_curve(models)
 
 
@@ -257,3 +258,46 @@ def test_labels_of_twelve_models_do_not_cover_each_other() -> None:
         assert min(np.diff(heights)) > 0.069
         assert heights[0] > -0.1
         assert heights[-1] < 1.12
+
+
+@pytest.fixture(scope="module")
+def twelve() -> dict[str, tr.RankCounts]:
+    rng = np.random.default_rng(0)
+    return {
+        f"a model of quite a long name {number}": tr.RankCounts.from_ranks(
+            1 + rng.binomial(49, rng.beta(0.4, 2.0 + number / 4, size=300)),
+            num_negatives=49,
+            n_items=900,
+            replacement=True,
+        )
+        for number in range(12)
+    }
+
+
+@pytest.mark.parametrize("kind", ["naive_vs_corrected", "comparison", "recall_curve", "mapping"])
+def test_nothing_is_cut_or_covered_at_twelve_models(twelve, kind) -> None:
+    if kind == "comparison":
+        ax = tr.plot.comparison(tr.compare(twelve, "recall@10"))
+        labels = ax.get_yticklabels()
+        assert len(labels) == 66
+    else:
+        found = {name: tr.estimate(one, "recall@10") for name, one in twelve.items()}
+        ax = getattr(tr.plot, kind)(found)
+        legend = ax.get_legend()
+        labels = ax.texts if legend is None else legend.get_texts()
+    figure = ax.figure
+    figure.canvas.draw()
+    width, height = figure.get_size_inches() * figure.dpi
+    ends = ax.get_xticklabels() if kind == "naive_vs_corrected" else [ax.xaxis.label]
+    boxes = [label.get_window_extent() for label in [*labels, *ends]]
+    assert min(box.x0 for box in boxes) >= 0
+    assert max(box.x1 for box in boxes) <= width
+    assert min(box.y0 for box in boxes) >= 0
+    assert max(box.y1 for box in boxes) <= height
+    drawn = sorted((label.get_window_extent() for label in labels), key=lambda box: box.y0)
+    columns = [[box for box in drawn if (box.x0 > width / 2) == right] for right in (True, False)]
+    for column in columns:
+        assert all(below.y1 <= above.y0 + 1 for below, above in itertools.pairwise(column))
+    if kind in ("recall_curve", "mapping"):
+        assert len(labels) == 12 + (kind == "mapping") * 4
+        assert min(box.x0 for box in drawn) > ax.get_window_extent().x1

@@ -28,6 +28,18 @@ BANNED = {
     r"\bis called for\b": "is needed",
     r"\b(?:hereof|thereof|whereof|wherein|therein)\b": "of it, in it",
     r"<bool>": "nothing: a flag has no value",
+    r"\bwhoever's\b": "regardless of user",
+    r"\bhangs on\b": "depends on",
+    r"\bthrow-away\b": "that was not kept",
+    r"\bbut for (?:rounding|what|characters|keys|those)\b": "up to, except for",
+    r"\b(?:lest|whence|hitherto|hereby|thereby|whilst|amongst|upon)\b": "a modern word",
+    r"\bfrom cheap to dear\b|\bare dear\b": "expensive, cost money",
+    r"\bin sum 1\b": "add up to 1",
+    r"\b(?:line|row|second|cell|token)s? a user\b": "per user",
+    r"\berrs? alike\b": "have similar errors",
+    r"\blets one\b|\bleads one to\b": "name who does it",
+    r"\b(?:is|are) another matter\b": "say what holds instead",
+    r"pip install '?truerank\b": "what to install where truerank is not on an index",
 }
 READ = [
     *(ROOT / "src").rglob("*.py"),
@@ -43,6 +55,10 @@ READ = [
 ]
 
 
+# A docstring says first what the thing is, not what it belongs to.
+STARTS = re.compile(r'"""(?:Of|As far as) ')
+
+
 @pytest.mark.skipif(not (ROOT / "src").is_dir(), reason="the sources are not beside the tests")
 @pytest.mark.parametrize("phrase", BANNED)
 def test_plain_words(phrase):
@@ -52,3 +68,14 @@ def test_plain_words(phrase):
         for match in re.finditer(phrase, path.read_text(encoding="utf-8"))
     ]
     assert not found, f"write {BANNED[phrase]!r}: {found}"
+
+
+@pytest.mark.skipif(not (ROOT / "src").is_dir(), reason="the sources are not beside the tests")
+def test_docstrings_begin_with_what_they_are_about():
+    found = [
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for path in (ROOT / "src").rglob("*.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if STARTS.search(line)
+    ]
+    assert not found, found

@@ -34,6 +34,15 @@ def test_list(capsys):
     assert call(capsys, "kr20", "--list")[1].count("\n") == 10
 
 
+def test_help_shows_flags_as_flags(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = call(capsys, "--help")
+    assert code == 0
+    assert "--no-fit" in out
+    assert "<" not in out
+    assert "…" not in out
+
+
 def test_a_table_without_data(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("COLUMNS", "120")
     code, out, _ = call(capsys, "kr20", "table2", "--repeats", 30, "--output", tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truerank._types import IntArray
-from truerank.errors import InputError
+from truerank.errors import InputError, MissingExtraError
 
 LARGEST_INT = 2**53  # beyond this a float no longer holds every integer
 _LARGEST_SEED = 2**63 - 1  # what 64-bit engines keep
@@ -217,3 +218,31 @@ def unknown(kind: str, value: object, known: Iterable[str]) -> InputError:
     )
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return InputError(f"unknown {kind} {shown(value)}{hint} (known: {', '.join(names)})")
+
+
+def library(name: str, method: str) -> Any:
+    """A library of tables that is not among our requirements.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    method : str
+        What needs it, for the message.
+
+    Returns
+    -------
+    module
+        The library.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is not installed.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{method} needs {name}: pip install {name}; to_arrow and to_dict need nothing more"
+        ) from error

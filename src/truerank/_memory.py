@@ -30,7 +30,7 @@ def check(needed: float, what: str, remedy: str) -> None:
     there = available()
     if there is not None and needed > there:
         raise InputError(
-            f"{what}: some {needed / 2**30:,.1f} GiB of memory, and {there / 2**30:,.1f} GiB are "
+            f"{what}: about {needed / 2**30:,.1f} GiB of memory, and {there / 2**30:,.1f} GiB are "
             f"free; {remedy}"
         )
 
@@ -61,7 +61,7 @@ def _free() -> int | None:
 
 
 def _left_in_group() -> int | None:
-    """Of the container, if there is one with a limit."""
+    """Bytes left in the container, if there is one with a limit."""
     try:
         limit = int((_CGROUP / "memory.max").read_text())
         used = int((_CGROUP / "memory.current").read_text())

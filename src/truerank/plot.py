@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from typing import Any, Literal
 
 from truerank import _arguments, _checks
@@ -40,7 +40,11 @@ __all__ = [
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 LINES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-_BAND = 0.18  # opacity
+_BAND, _BAND_OF_MANY = 0.18, 0.07  # opacity
+_MANY = 6  # entries of a legend that no longer leave room for lines beside them
+_FAINTEST = 1e-5  # of the largest density: what is smaller is as good as none
+_MARGIN, _LEAST_MIDDLE = 0.2, 3.4  # inches, beside labels and between the two sides
+_LINE = 0.26  # inches that a label needs in height
 _MUTED = "#767676"
 _ERRORS = tuple(a * 10.0**b for b in range(-6, 2) for a in (1, 2, 5))  # ticks
 
@@ -73,16 +77,17 @@ def recall_curve(
     'K'
     """
     _arguments.check(recall_curve, locals())
-    ax = _axes(ax)
-    for i, (name, found) in enumerate(_models(models).items()):
+    ours, ax = ax is None, _axes(ax)
+    given = _models(models)
+    for i, (name, found) in enumerate(given.items()):
         one = curves_module.curve(found, metric, largest=largest)
         (line,) = ax.plot(one.k, one.value, label=name, **_style(i))
         if one.low is not None:
-            ax.fill_between(one.k, one.low, one.high, color=line.get_color(), alpha=_BAND, lw=0)
+            ax.fill_between(one.k, one.low, one.high, **_band(line, given))
     name = metrics_module.key(metric)
     ax.set(xscale="log", xlabel="K", ylabel=f"{name}@K on the whole catalogue")
     ax.set_ylim(bottom=0.0)
-    return _finish(ax)
+    return _finish(ax, ours=ours)
 
 
 def rank_distribution(models: Any, *, kind: Literal["cdf", "pmf"] = "cdf", ax: Any = None) -> Any:
@@ -112,8 +117,9 @@ def rank_distribution(models: Any, *, kind: Literal["cdf", "pmf"] = "cdf", ax: A
     _arguments.check(rank_distribution, locals())
     if kind not in ("cdf", "pmf"):
         raise InputError(f"kind is {kind!r}; it must be 'cdf' or 'pmf'")
-    ax = _axes(ax)
-    for i, (name, found) in enumerate(_models(models).items()):
+    ours, ax = ax is None, _axes(ax)
+    given = _models(models)
+    for i, (name, found) in enumerate(given.items()):
         one = curves_module.rank_curve(found)
         if kind == "cdf":
             x: Any = one.upto
@@ -124,14 +130,16 @@ def rank_distribution(models: Any, *, kind: Literal["cdf", "pmf"] = "cdf", ax: A
         y, low, high = parts
         (line,) = ax.plot(x, y, label=name, **_style(i))
         if low is not None:
-            ax.fill_between(x, low, high, color=line.get_color(), alpha=_BAND, lw=0)
+            ax.fill_between(x, low, high, **_band(line, given))
     label = "share of users at or above that rank" if kind == "cdf" else "share of users per rank"
     ax.set(xscale="log", xlabel="global rank", ylabel=label)
     if kind == "pmf":
         ax.set_yscale("log")
+        top = max(float(max(line.get_ydata())) for line in ax.lines)
+        ax.set_ylim(bottom=max(ax.get_ylim()[0], _FAINTEST * top))
     else:
         ax.set_ylim(0.0, 1.0)
-    return _finish(ax)
+    return _finish(ax, ours=ours)
 
 
 def normalised_rank(models: Any, *, largest: float = 1.0, ax: Any = None) -> Any:
@@ -163,9 +171,10 @@ def normalised_rank(models: Any, *, largest: float = 1.0, ax: Any = None) -> Any
     """
     _arguments.check(normalised_rank, locals())
     largest = _checks.real(largest, "largest", low=0.0, high=1.0, open_low=True)
-    ax = _axes(ax)
+    ours, ax = ax is None, _axes(ax)
+    given = _models(models)
     top = 0.0
-    for i, (name, found) in enumerate(_models(models).items()):
+    for i, (name, found) in enumerate(given.items()):
         one = curves_module.rank_curve(found)
         share = [0.0, *(float(rank) / float(one.upto[-1]) for rank in one.upto)]
         # Up to the first point beyond the end, so that lines reach it.
@@ -174,14 +183,14 @@ def normalised_rank(models: Any, *, largest: float = 1.0, ax: Any = None) -> Any
         (line,) = ax.plot(x, [0.0, *one.cdf][:last], label=name, **_style(i))
         if one.cdf_low is not None and one.cdf_high is not None:
             low, high = [0.0, *one.cdf_low][:last], [0.0, *one.cdf_high][:last]
-            ax.fill_between(x, low, high, color=line.get_color(), alpha=_BAND, lw=0)
+            ax.fill_between(x, low, high, **_band(line, given))
         top = max(top, float([0.0, *one.cdf][last - 1]))
     end = 100.0 * largest
     ax.plot([0.0, end], [0.0, largest], color=_MUTED, ls=":", lw=1.0, label="at random")
     ax.set(xlabel="best items, percent", ylabel="share of users whose target is among them")
     ax.set_xlim(0.0, end)
     ax.set_ylim(0.0, min(1.0, 1.05 * top) if largest < 1.0 else 1.0)
-    return _finish(ax)
+    return _finish(ax, ours=ours)
 
 
 def mapping(models: Any, *, mappings: Iterable[str] = mapping_module.USUAL, ax: Any = None) -> Any:
@@ -209,16 +218,14 @@ def mapping(models: Any, *, mappings: Iterable[str] = mapping_module.USUAL, ax: 
     >>> tr.plot.mapping(tr.estimate(counts), mappings=["linear"]).get_ylabel()
     'recall@K'
     """
-    ax = _axes(ax)
+    ours, ax = ax is None, _axes(ax)
     given = _models(models)
     wanted = _checks.listed(mappings)
     for i, (name, found) in enumerate(given.items()):
         largest = int(found.counts.n_items.max())
         one = curves_module.curve(found.again("recall@1", confidence=None), largest=largest)
         colour = _colour(i)
-        ax.plot(
-            one.k, one.value, label=f"{name}, estimated".removeprefix(", "), color=colour, lw=1.8
-        )
+        ax.plot(one.k, one.value, label=name or "estimated", color=colour, lw=1.8)
         for j, which in enumerate(wanted):
             mapped = curves_module.mapped_curve(found.counts, which)
             if mapped is None:
@@ -226,20 +233,14 @@ def mapping(models: Any, *, mappings: Iterable[str] = mapping_module.USUAL, ax: 
                     f"{name or 'the model'} has no samples of one size, with which all users "
                     "began, to map"
                 )
-            ax.plot(
-                mapped.global_k,
-                mapped.recall,
-                label=f"{name}, {which}".removeprefix(", "),
-                color=colour,
-                lw=0.8,
-                ls=LINES[(j + 1) % len(LINES)],
-                marker=MARKERS[j % len(MARKERS)],
-                ms=3.5,
-                mfc="none",
-            )
+            told = None if len(given) > 1 else which
+            ax.plot(mapped.global_k, mapped.recall, label=told, color=colour, **_mapped_style(j))
+    if len(given) > 1:  # colours tell models apart, markers mappings
+        for j, which in enumerate(wanted):
+            ax.plot([], [], label=which, color=_MUTED, **_mapped_style(j))
     ax.set(xscale="log", xlabel="K, or f(k) of a sampled k", ylabel="recall@K")
     ax.set_ylim(0.0, 1.0)
-    return _finish(ax)
+    return _finish(ax, ours=ours)
 
 
 def naive_vs_corrected(
@@ -276,8 +277,8 @@ def naive_vs_corrected(
     >>> [text.get_text() for text in tr.plot.naive_vs_corrected(found).get_xticklabels()]
     ['among the sample\\n(naive)', 'in the whole catalogue\\n(corrected)']
     """
-    ax = _axes(ax)
-    found = _models(models)
+    found, ours = _models(models), ax is None
+    ax = _axes(ax, height=_LINE * len(found) + 1.5)
     known = _known_values(exact, found)
     key = (
         metrics_module.key(metric) if metric is not None else next(iter(next(iter(found.values()))))
@@ -293,6 +294,7 @@ def naive_vs_corrected(
             ax.plot([1, 1], [right(one.low), right(one.high)], color=colour, lw=5, alpha=0.35)
         if name in known:
             ax.plot([1], [right(known[name])], "x", color="black", ms=8, mew=1.8, zorder=5)
+    labels = []
     for x, side, values, scale in (
         (-0.06, "right", [one.naive for one in each.values()], left),
         (1.06, "left", [one.value for one in each.values()], right),
@@ -300,18 +302,39 @@ def naive_vs_corrected(
         heights = _apart([scale(value) for value in values])
         for i, (name, value, y) in enumerate(zip(each, values, heights, strict=True)):
             text = f"{name}  {value:.3f}" if side == "right" else f"{value:.3f}  {name}"
-            ax.text(x, y, text.strip(), ha=side, va="center", color=_colour(i))
+            labels.append(ax.text(x, y, text.strip(), ha=side, va="center", color=_colour(i)))
     if known:
         ax.plot([], [], "x", color="black", ms=8, mew=1.8, label="exact")
         ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, 1.0))
     ax.set_xticks([0, 1], ["among the sample\n(naive)", "in the whole catalogue\n(corrected)"])
-    ax.set(xlim=(-0.65, 1.65), ylim=(-0.08, 1.12), title=key)
+    room = _room_for(labels, ax, widen=ours)
+    ax.set(xlim=(-room, 1.0 + room), ylim=(-0.08, 1.12), title=key)
     ax.set_yticks([])
     ax.spines[:].set_visible(False)
     for x in (0, 1):
         ax.axvline(x, color=_MUTED, lw=0.8, zorder=0)
     ax.tick_params(axis="x", length=0)
     return ax
+
+
+def _room_for(labels: Iterable[Any], ax: Any, *, widen: bool) -> float:
+    """Room on each side for labels, with the distance between the sides as 1.
+
+    A figure of ours that is too narrow becomes wider, so that lines keep their place.
+    """
+    dots = float(ax.figure.dpi)
+    label = float(max(text.get_window_extent().width for text in labels)) / dots + _MARGIN
+    if widen:
+        _widen(ax.figure, 2.0 * label + _LEAST_MIDDLE)
+        inner = float(ax.figure.get_size_inches()[0])  # axes fill a figure of ours
+    else:
+        inner = float(ax.get_window_extent().width) / dots
+    return max(0.65, label / max(inner - 2.0 * label, inner / 8.0))
+
+
+def _widen(figure: Any, least: float) -> None:
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(max(width, least), height)
 
 
 def _known_values(exact: Any, models: Mapping[str, Estimates]) -> dict[str, float]:
@@ -377,7 +400,8 @@ def comparison(found: Comparison, *, ax: Any = None) -> Any:
     _arguments.check(comparison, locals())
     if not isinstance(found, Comparison):
         raise InputError(f"found is of type {type(found).__name__}; give what tr.compare gives")
-    ax = _axes(ax)
+    ours = ax is None
+    ax = _axes(ax, height=_LINE * len(found.differences) + 1.0)
     names = []
     for at, one in enumerate(reversed(found.differences)):
         sure = found.sure(one)
@@ -392,6 +416,9 @@ def comparison(found: Comparison, *, ax: Any = None) -> Any:
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
     ax.tick_params(axis="y", length=0)
+    if ours:
+        widest = max(label.get_window_extent().width for label in ax.get_yticklabels())
+        _widen(ax.figure, widest / ax.figure.dpi + _LEAST_MIDDLE)
     return ax
 
 
@@ -433,7 +460,7 @@ def history(found: Any, *, metric: MetricLike | None = None, ax: Any = None) -> 
         raise _checks.unknown("metric", key, watched)
     rows = [row for row in found.rows() if row["metric"] == key]
     epochs = [row["epoch"] for row in rows]
-    ax = _axes(ax)
+    ours, ax = ax is None, _axes(ax)
     (line,) = ax.plot(epochs, [row["value"] for row in rows], **_style(0))
     colour = line.get_color()
     ends = [[row[end] for row in rows] for end in ("low", "high")]
@@ -441,9 +468,11 @@ def history(found: Any, *, metric: MetricLike | None = None, ax: Any = None) -> 
     for row in rows:
         fill = colour if row["real"] is not False else "white"
         ax.plot([row["epoch"]], [row["value"]], "o", color=colour, mfc=fill, ms=5)
-    ax.axvline(found.best_epoch, color=_MUTED, ls=":", lw=1.2, label=f"best: {found.best_epoch}")
+    ax.axvline(
+        found.best_epoch, color=_MUTED, ls=":", lw=1.2, label=f"best epoch: {found.best_epoch}"
+    )
     ax.set(xlabel="epoch", ylabel=f"{key} on the whole catalogue")
-    return _finish(ax)
+    return _finish(ax, ours=ours)
 
 
 def frontier(
@@ -453,7 +482,7 @@ def frontier(
     found: Frontier | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw the predicted error of a metric against the cost of a sample, this one marked.
+    """Draw the predicted error of a metric against the cost of a sample, with this sample marked.
 
     The curves are smoothed simulations, moved so that this sample lies on that of its own design;
     bands show how far simulation and sample may be off.
@@ -485,7 +514,7 @@ def frontier(
     'scored pairs per user'
     """
     _arguments.check(frontier, locals())
-    ax = _axes(ax)
+    ours, ax = ax is None, _axes(ax)
     (one,) = _models(estimates).values()
     key = metrics_module.key(metric) if metric is not None else next(iter(one))
     if found is None:
@@ -502,26 +531,30 @@ def frontier(
             band = (curve.low, curve.high)
             ax.fill_between(curve.pairs_per_user, *band, color=_colour(i), alpha=_BAND, lw=0)
     if this is not None:
-        ax.plot(*([end] for end in this), "*", ms=14, color="black", label="this one")
+        ax.plot(*([end] for end in this), "*", ms=14, color="black", label="this sample")
     ax.set(xscale="log", yscale="log", xlabel="scored pairs per user")
     ax.set_ylabel(f"relative error of {found.metric}, %")
     ax.set_xticks([point.pairs_per_user for point in found.of(DESIGNS[-1])])
     ax.minorticks_off()
-    _finish(ax)
+    _finish(ax, ours=ours)
     for axis, scale in ((ax.xaxis, 1.0), (ax.yaxis, 100.0)):
         axis.set_major_formatter(lambda value, _, scale=scale: f"{scale * value:,.3g}")
     ax.set_yticks([t for t in _ERRORS if ax.get_ylim()[0] <= t <= ax.get_ylim()[1]])
     return ax
 
 
-def _axes(ax: Any) -> Any:
+def _axes(ax: Any, *, height: float = 0.0) -> Any:
+    """The axes given, or new ones of at least a height in inches."""
     try:
         from matplotlib import pyplot
         from matplotlib.axes import Axes
     except ImportError:
-        raise MissingExtraError("plots need matplotlib: pip install 'truerank[plot]'") from None
+        raise MissingExtraError("plots need matplotlib: pip install matplotlib") from None
     if ax is None:
-        return pyplot.subplots(layout="constrained")[1]
+        figure, ax = pyplot.subplots(layout="constrained")
+        width, usual = figure.get_size_inches()
+        figure.set_size_inches(width, max(usual, height))
+        return ax
     if not isinstance(ax, Axes):
         raise InputError(f"ax is {_checks.shown(ax)}; it must be axes of matplotlib")
     return ax
@@ -556,13 +589,34 @@ def _style(i: int) -> dict[str, Any]:
     return {"color": _colour(i), "ls": LINES[i % len(LINES)], "lw": 1.8}
 
 
-def _finish(ax: Any) -> Any:
-    """Quiet axes; a legend if there is anything to tell apart; plain numbers on log axes of K."""
+def _mapped_style(j: int) -> dict[str, Any]:
+    """The j-th mapping: thin, with markers at even distances rather than one per k."""
+    line, marker = LINES[(j + 1) % len(LINES)], MARKERS[j % len(MARKERS)]
+    return {"lw": 0.8, "ls": line, "marker": marker, "ms": 3.5, "mfc": "none", "markevery": 0.03}
+
+
+def _band(line: Any, given: Sized) -> dict[str, Any]:
+    """The band around a line, paler where there are many."""
+    alpha = _BAND if len(given) <= _MANY else _BAND_OF_MANY
+    return {"color": line.get_color(), "alpha": alpha, "lw": 0}
+
+
+def _finish(ax: Any, *, ours: bool) -> Any:
+    """Quiet axes, plain numbers on log axes, and a legend if there is anything to tell apart.
+
+    A long legend stands beside the axes, where it covers no line; a figure of ours grows by it.
+    """
     if ax.get_xscale() == "log":
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
     ax.grid(visible=True, which="major", alpha=0.25, lw=0.6)
     ax.spines[["top", "right"]].set_visible(False)
-    if any(ax.get_legend_handles_labels()[1]):
+    n_entries = sum(map(bool, ax.get_legend_handles_labels()[1]))
+    if n_entries > _MANY:
+        legend = ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        if ours:
+            width = legend.get_window_extent().width / ax.figure.dpi
+            _widen(ax.figure, ax.figure.get_size_inches()[0] + width)
+    elif n_entries:
         ax.legend(frameon=False)
     return ax
 

@@ -207,8 +207,8 @@ def evaluate(
     Returns
     -------
     Evaluation
-        As `truerank.evaluate` gives it; ``cost`` is what all workers asked of the scorer, but for
-        tasks that Spark had to run again.
+        As `truerank.evaluate` gives it; ``cost`` is what all workers asked of the scorer, except
+        for tasks that Spark had to run again.
 
     Examples
     --------

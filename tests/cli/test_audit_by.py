@@ -59,7 +59,7 @@ def test_negatives_of_several_models(here: Path, run: Any) -> None:
     pq.write_table(pa.table({**rows, "negatives": lists}), here / "n.parquet")
     found = findings(run("audit", "--negatives", "n.parquet", "--by", "model", "--json"))
     messages = {one["code"]: one["message"] for one in found if one["level"] != "ok"}
-    assert messages["targets"].startswith("1 targets of b are among their own negatives")
+    assert messages["targets"].startswith("1 target of b is among its own negatives")
     assert any("of a" in one["message"] for one in found)
 
 

@@ -281,7 +281,7 @@ def test_machine_output_stays_clean_while_warnings_go_to_stderr(run: Any, here: 
         assert result.code == 0
         line, *rest = result.err.splitlines()
         assert rest == []
-        assert line.startswith("warning: sample_size 100 is 50% of n_items=200")
+        assert line.startswith("warning: sample_size 100 is 50 % of n_items=200")
         assert line.endswith("Say --replacement or --no-replacement.")
         assert json.loads(result.out) if kind == "--json" else rows_of(result.out)
 

@@ -121,3 +121,15 @@ def test_terminals_without_unicode_get_plain_characters(tmp_path: Path) -> None:
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.isascii()
     assert "2 users - pools of 3,706 items" in result.stdout
+
+
+COMMANDS = sorted(cli.app.registered_commands, key=lambda one: str(one.name))
+
+
+@pytest.mark.parametrize("command", [str(one.name) for one in COMMANDS])
+def test_help_fits_80_columns_with_nothing_cut(run: Any, command: str) -> None:
+    text = run(command, "--help").out
+    assert "--" in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text
+    assert "<bool>" not in text

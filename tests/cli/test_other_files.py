@@ -99,7 +99,7 @@ def test_targets_among_negatives_are_dropped_with_a_count(tmp_path: Path, run: A
     np.save(tmp_path / "s.npy", np.random.default_rng(0).random((9, 50)))
     found = run("audit", "--negatives", path)
     assert found.code == 1
-    assert "1 targets are among their own negatives" in found.out
+    assert "1 target is among its own negatives" in found.out
     assert "drop_targets=True" in found.out.replace("\n", " ")
     scores = ("--scores", tmp_path / "s.npy", "--test", test, "--negatives", path, "-m", "auc")
     assert "--drop-targets" in run("evaluate", *scores).err

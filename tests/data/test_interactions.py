@@ -165,7 +165,7 @@ def test_card_by_hand():
     assert lines[0] == "mine"
     assert [line.split()[-1] for line in lines[1:4]] == ["2", "2", "4"]
     assert "distinct pairs 3" in " ".join(repr(card).split())
-    assert "sparsity 25.00%" in " ".join(repr(card).split())
+    assert "sparsity 25.00 %" in " ".join(repr(card).split())
     assert "targets 1 " in " ".join(repr(data.distinct().leave_one_out("random").card()).split())
     assert repr(data) == "Interactions(mine: 4 rows of 2 users and 2 items)"
 

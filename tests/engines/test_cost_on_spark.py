@@ -22,7 +22,7 @@ from truerank.scoring.task import prepare
 
 if shutil.which("java") is None:
     pytest.skip("Spark needs Java, and there is no java on the PATH", allow_module_level=True)
-pyspark = pytest.importorskip("pyspark", reason="Spark needs pyspark: pip install truerank[spark]")
+pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed")
 # Workers cannot import this file: what it defines goes to them with its code.
 pyspark.cloudpickle.register_pickle_by_value(sys.modules[__name__])
 

@@ -68,7 +68,7 @@ SPARK = ["--engine", "spark", "--master", "local[2,4]"]
 def test_spark_and_one_machine_print_the_same(folder, asked):
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java, and there is no java on the PATH")
-    pytest.importorskip("pyspark", reason="Spark needs pyspark: pip install truerank[spark]")
+    pytest.importorskip("pyspark", reason="pyspark is not installed")
     local = evaluate(folder, *as_tables(folder), *asked)
     assert local.exit_code == 0, local.output
     wanted = json.loads(local.stdout)

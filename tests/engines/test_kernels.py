@@ -201,11 +201,11 @@ def test_without_pyspark_the_error_names_the_extra():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("truerank.errors.MissingExtraError: ")
-    assert "pip install truerank[spark]" in last
+    assert "pip install 'pyspark>=4'" in last
 
 
 def test_without_java_the_error_says_so(monkeypatch):
-    pytest.importorskip("pyspark", reason="Spark needs pyspark: pip install truerank[spark]")
+    pytest.importorskip("pyspark", reason="pyspark is not installed")
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("JAVA_HOME", raising=False)
     with pytest.raises(TruerankError, match="Spark needs Java 17"):

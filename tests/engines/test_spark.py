@@ -20,7 +20,7 @@ from truerank.scoring import Callable, Factors
 
 if shutil.which("java") is None:
     pytest.skip("Spark needs Java, and there is no java on the PATH", allow_module_level=True)
-pytest.importorskip("pyspark", reason="Spark needs pyspark: pip install truerank[spark]")
+pytest.importorskip("pyspark", reason="pyspark is not installed")
 
 N_USERS, N_ITEMS, WIDTH = 120, 90, 9
 PARTITIONS = (1, 3, 8, 37)

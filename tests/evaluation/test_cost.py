@@ -511,8 +511,8 @@ def gamma_case(n_users, n_items, shape, seed=0):
 def predicted(reason):
     """What was expected of each design that was weighed, in percent."""
     chosen, rest = reason.split("(", 1)
-    (error,) = re.findall(r"predicted error of \S+ ([0-9.]+)%", rest)
-    others = re.findall(r"against ([0-9.]+)% by (\w+)", rest)
+    (error,) = re.findall(r"predicted error of \S+ ([0-9.]+) %", rest)
+    others = re.findall(r"against ([0-9.]+) % by (\w+)", rest)
     return chosen, {chosen: float(error)} | {name: float(off) for off, name in others}
 
 

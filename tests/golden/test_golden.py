@@ -119,7 +119,7 @@ def spark_users() -> Any:
     """The users of the golden file as rows of a local Spark session."""
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java, and there is no java on the PATH")
-    pytest.importorskip("pyspark", reason="Spark needs pyspark: pip install truerank[spark]")
+    pytest.importorskip("pyspark", reason="pyspark is not installed")
     tr.spark.session("local[2,4]", spark_ui_enabled="false", spark_driver_host="127.0.0.1")
     columns = {"user_id": TEST[0], "item_id": TEST[1], "vector": pa.array(list(USERS))}
     return tr.spark.frame(pa.table({**columns, "train": pa.array(list(ORDER[:, 1:13]))}))

@@ -108,7 +108,7 @@ def test_what_is_wrong_is_said_once_and_where(tmp_path):
         RankCounts.from_table(path, **DESIGN)
     bad["user_id"] = list(range(N_ROWS))  # rows of a part are no longer next to each other
     pq.write_table(pa.table(bad), path, row_group_size=500)
-    with pytest.raises(InputError, match=r"is 60 at row \d+.*the part behind [\d,]+ rows"):
+    with pytest.raises(InputError, match=r"is 60 at row \d+.*after the first [\d,]+ rows"):
         RankCounts.from_table(path, **DESIGN)
     with pytest.raises(InputError, match="has no column rank or sampled_rank; found: pos"):
         RankCounts.from_table(folder(pa.table({"pos": [1] * 5000}), tmp_path / "scratch"), **DESIGN)

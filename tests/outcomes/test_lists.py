@@ -115,7 +115,7 @@ def test_counts_add_up_save_and_are_those_of_ranks_where_lists_are_whole(tmp_pat
     assert RankCounts.load(tmp_path / "counts.parquet") == counts
     beyond = float(((rank > seen) & (seen < 19)).mean())
     assert counts.weight[counts.is_censored].sum() / counts.n_users == pytest.approx(beyond)
-    assert f"{beyond:.0%} beyond the end of their lists" in repr(counts)
+    assert f"{100 * beyond:.0f} % beyond the end of their lists" in repr(counts)
     assert estimate(counts, "recall@100").fit_test is not None
 
 

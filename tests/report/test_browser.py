@@ -343,6 +343,13 @@ def test_a_phone(browser, page) -> None:
     for figure in ("curves", "pmf", "frontier"):
         box = phone.page.locator(f"#figure-{figure} .main-svg").first.bounding_box()
         assert box["width"] <= 390
+    caption = phone.page.locator("#table-metrics caption").bounding_box()
+    assert caption["x"] + caption["width"] <= 390
+    row = phone.page.locator("#table-metrics tbody[data-metric='0'] tr").nth(1)
+    name, value = (row.locator(one).bounding_box() for one in (".name", ".value"))
+    low = row.locator(".low").bounding_box()
+    assert name["y"] + name["height"] <= value["y"] + value["height"] / 2
+    assert low["x"] + low["width"] <= 390  # the whole interval, without scrolling
     assert phone.said == []
     bar = phone.page.locator("#table-metrics tbody[data-metric='0'] tr").nth(1).locator(".bar")
     assert bar.is_visible()
@@ -397,8 +404,9 @@ CONTRAST = """() => {
   for (const node of document.querySelectorAll("body *")) {
     const own = [...node.childNodes].some((one) => one.nodeType === 3 && one.data.trim());
     const style = getComputedStyle(node);
-    if (!own || !node.checkVisibility() || node.closest("svg, script, option, .skip")) continue;
-    const ground = behind(node), ink = over(parse(style.color), ground);
+    if (!own || !node.checkVisibility() || node.closest("script, style, option, .skip")) continue;
+    const drawn = node.closest("svg") !== null; // texts of figures have a fill
+    const ground = behind(node), ink = over(parse(drawn ? style.fill : style.color), ground);
     const [low, high] = [light(ground), light(ink)].sort((a, b) => a - b);
     const ratio = (high + 0.05) / (low + 0.05);
     if (ratio < 4.5) found.push([node.tagName, node.className, ratio, node.textContent]);
@@ -444,6 +452,9 @@ def test_twelve_models_on_a_screen_and_on_paper(browser, twelve) -> None:
     assert first.evaluate("node => getComputedStyle(node).position") == "sticky"
     assert screen.page.locator("#table-ranking-0 tbody tr").count() == 12
     assert screen.page.evaluate("document.getElementById('figure-curves').clientHeight") > 420
+    assert "of 12 models" in screen.page.inner_text("#verdict-answer")
+    bands = "document.getElementById('figure-frontier').data.filter((t) => t.fill).length"
+    assert screen.page.evaluate(bands) == 2
     labels = screen.page.locator("#figure-flip .annotation-text").all()
     boxes = sorted(
         (one.bounding_box() for one in labels), key=lambda box: (box["x"] > 550, box["y"])
@@ -464,6 +475,10 @@ def test_twelve_models_on_a_screen_and_on_paper(browser, twelve) -> None:
             "cells => cells.map((cell) => cell.scrollWidth - cell.clientWidth)"
         )
         assert max(cells) <= 2, table
+    assert screen.page.locator("#figure-pmf .legend").count() == 0  # stands above, as a list
+    keys = screen.page.locator(".controls:has(+ .columns) [data-series]")
+    assert keys.count() >= 12
+    assert all(key.is_visible() for key in keys.all())
     assert screen.page.pdf(format="A4")[:4] == b"%PDF"
     assert screen.said == []
     screen.context.close()

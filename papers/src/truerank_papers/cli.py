@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from truerank.cli import _output
+from truerank.cli import _names, _output
 from truerank.cli._groups import command
 from truerank.cli._options import OUTPUT, Talk
 from truerank.errors import InputError
@@ -22,25 +22,26 @@ truerank reproduce kr20 table3 --data DIR --repeats 100
 truerank reproduce jl21 --data DIR --output reproduction
 truerank reproduce all --data DIR
 
-With a TABLE it is printed, ours beside published, with what differs and why, and where its files \
-are. DIR holds a folder for each dataset, by name (DIR/ml-1m/train.parquet, test.parquet). \
-Repeats are kept as they finish: a run that was stopped goes on where it was.
+With a TABLE it is printed, ours beside the published one, with what differs and why, and where \
+its files are. DIR holds a folder for each dataset, by name (DIR/ml-1m/train.parquet, \
+test.parquet). Repeats are kept as they finish: a run that was stopped goes on where it was.
 """
 
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 
-@app.command(help=HELP)
+@app.command(help=HELP, cls=_names.Command)
 @command
 def reproduce(
     *,
     paper: Annotated[
-        str | None, typer.Argument(help="A paper (see --list), or all.", show_default=False)
+        str | None,
+        typer.Argument(metavar="PAPER", help="A paper (see --list), or all.", show_default=False),
     ] = None,
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[TABLE]", help="table3, figure6; without it the whole paper."),
+        typer.Argument(metavar="TABLE", help="table3, figure6; without it the whole paper."),
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="What there is, and the data it needs.")] = (
         False
@@ -52,7 +53,9 @@ def reproduce(
         int | None,
         typer.Option("--repeats", metavar="N", help="Number of repeats; by default the paper's."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of all random draws.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="SEED", min=0, help="Seed of all random draws.")
+    ] = 0,
     output: Annotated[
         Path,
         typer.Option(

@@ -38,6 +38,7 @@ _OPTIONS = (
     (r"\bdrop_targets=True\b", "--drop-targets"),
     (r"\bzero_based=True\b", "--zero-based"),
     (r"\bdrop_missing=True\b", "--drop-missing"),
+    (r"\bshared_negatives=True\b", "--shared-negatives"),
     (r"\bsample_size and num_negatives:", "--sample-size and --num-negatives:"),
 )
 
@@ -173,7 +174,7 @@ def to_text(draw: Callable[[Console], None], *, path: Any = None) -> str:
 
 
 def emit(text: str) -> None:
-    """Write to stdout as it is, but for characters that its encoding does not have."""
+    """Write to stdout as it is, except for characters that its encoding does not have."""
     if sys.stdout is None:
         raise InputError("stdout is closed; give a file with --output")
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"

@@ -126,20 +126,27 @@ def _headline(counts: RankCounts) -> str:
     from truerank.outcomes._columns import dropped
 
     pools, sizes = _range(counts.n_items), _range(counts.sample_size)
-    schemes = []
-    for scheme in counts.schemes:
-        drawn = f"{'with' if scheme.replacement else 'without'} replacement"
-        schemes.append(f"{drawn}, adaptive" if scheme.adaptive else drawn)
+    if counts.is_exact.all():
+        sample = ["every item ranked"]
+    else:
+        sample = [f"samples of {_output.between(sizes['min'], sizes['max'])}", _drawn(counts)]
     return " · ".join(
         [
             f"{_output.whole(counts.n_users)} users",
             *_several(counts),
             f"pools of {_output.between(pools['min'], pools['max'])} items",
-            f"samples of {_output.between(sizes['min'], sizes['max'])}",
-            " and ".join(dict.fromkeys(schemes)),
+            *sample,
             *([dropped(counts.n_dropped)] if counts.n_dropped else []),
         ]
     )
+
+
+def _drawn(counts: RankCounts) -> str:
+    schemes = []
+    for scheme in counts.schemes:
+        drawn = f"{'with' if scheme.replacement else 'without'} replacement"
+        schemes.append(f"{drawn}, adaptive" if scheme.adaptive else drawn)
+    return " and ".join(dict.fromkeys(schemes))
 
 
 def _several(counts: RankCounts) -> list[str]:
@@ -245,7 +252,7 @@ def _table(runs: Sequence[Run], metrics: Sequence[Metric], names: Sequence[str])
 
 @dataclass(frozen=True)
 class _Cell:
-    """A value as shown: aligned at the right, but for what stands behind it."""
+    """A value as shown: aligned at the right, except for the mark behind it."""
 
     number: str
     more: str = ""

@@ -106,10 +106,10 @@ class Samples(Draws):
         "What several rows of a user are if there is no column item_id.",
         known=("targets", "draws"),
     )
-    shared_negatives: bool | None = option(
-        None,
-        "Several targets per user: whether they met the same negatives, so that ranks order them "
-        "and no column score is needed.",
+    shared_negatives: bool = option(
+        False,
+        "Several targets per user: they met the same negatives, so that ranks order them and no "
+        "column score is needed.",
     )
     columns: list[str] | None = option(
         None,
@@ -127,6 +127,7 @@ class Samples(Draws):
         said = {
             "ladder": integers(self.ladder, "--ladder"),
             "columns": pairs(self.columns, "--columns"),
+            "shared_negatives": self.shared_negatives or None,
             "zero_based": self.zero_based or None,
             "drop_missing": self.drop_missing or None,
         }

@@ -145,7 +145,7 @@ def _draw(console: Console, outcome: Outcome, report: Path | None) -> None:
         console,
         f"{outcome.n_users:,} users, {outcome.n_items:,} items, three models. Where does each "
         f"model rank a user's held-out item? Exact: among all items. Naive: among {SAMPLE_SIZE} "
-        f"sampled ones, {share:.0%} of the scores. Corrected: the same sample, "
+        f"sampled ones, {100 * share:.0f} % of the scores. Corrected: the same sample, "
         f"by {outcome.estimator}. * marks the best of the three.",
     )
     console.print(_table(outcome))
@@ -157,7 +157,7 @@ def _draw(console: Console, outcome: Outcome, report: Path | None) -> None:
         told = "To look at it: truerank demo --report demo.html"
     else:  # a report needs jinja2, which not everyone has
         told = f"How large a sample should be: truerank plan --n-items {outcome.n_items}"
-        told += f" --n-users {outcome.n_users} -m {METRICS[0]} --error 0.05"
+        told += f" --n-users {outcome.n_users}"
     _paragraph(console, told)
 
 

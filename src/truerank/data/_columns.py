@@ -147,6 +147,7 @@ class InteractionColumns:
         0        1       a
         1        1       b
         """
+        _checks.library("pandas", "to_pandas")
         return self.to_arrow().to_pandas()
 
     def save(self, path: str | os.PathLike[str]) -> None:

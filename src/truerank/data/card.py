@@ -41,7 +41,7 @@ class Card:
       users          2
       items          3
       interactions   4
-      sparsity       33.33%
+      sparsity       33.33 %
       per user       2  2  2  2  2   (min, quartiles, max)
       per item       1  1  1  1.5  2   (min, quartiles, max)
     """
@@ -102,7 +102,7 @@ class Card:
 
     def _spread(self) -> list[tuple[str, str]]:
         return [
-            ("sparsity", f"{self.sparsity:.2%}"),
+            ("sparsity", f"{100 * self.sparsity:.2f} %"),
             ("per user", _quantiles(self.per_user, "min, quartiles, max")),
             ("per item", _quantiles(self.per_item, "min, quartiles, max")),
         ]
@@ -163,12 +163,12 @@ class SplitCard(Card):
       users                  3
       items                  3
       interactions           6
-      targets                2 (33.33%), of 2 users
+      targets                2 (33.33 %), of 2 users
       targets per user       1  1  1   (min, median, max)
       users without targets  1
       unseen users           0   (targets, but no training rows)
       unseen items           1   (among the targets only)
-      sparsity               33.33%
+      sparsity               33.33 %
       per user               1  1.5  2  2.5  3   (min, quartiles, max)
       per item               1  1.5  2  2.5  3   (min, quartiles, max)
     """
@@ -200,7 +200,7 @@ class SplitCard(Card):
         rows = [
             ("split", made),
             *self._sizes(),
-            ("targets", f"{self.n_targets:,} ({self.share:.2%}), of {users:,} users"),
+            ("targets", f"{self.n_targets:,} ({100 * self.share:.2f} %), of {users:,} users"),
             ("targets per user", _quantiles(self.targets_per_user, "min, median, max")),
             ("users without targets", f"{self.users_without_targets:,}"),
             ("unseen users", f"{self.unseen_users:,}   (targets, but no training rows)"),

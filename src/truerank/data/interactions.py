@@ -258,7 +258,7 @@ class Interactions(InteractionColumns):
         )
 
     def split_random(self, share: float, *, seed: int = 0) -> Split:
-        """Hold out a share of all rows at random, whoever's they are.
+        """Hold out a share of all rows at random, regardless of user.
 
         ``share`` x the number of rows are held out, rounded down, but at least one. Some users may
         have no targets and some no training rows: the card counts both.

@@ -77,7 +77,7 @@ class Queries:
 
     @cached_property
     def test(self) -> Interactions:
-        """Question and answer.
+        """The test pairs: each question and its true answer.
 
         Examples
         --------
@@ -88,7 +88,7 @@ class Queries:
 
     @cached_property
     def train(self) -> Interactions | None:
-        """Question and other true answers.
+        """The pairs to leave out: each question and its other true answers.
 
         Examples
         --------
@@ -125,7 +125,7 @@ class Queries:
         return pa.table({name: pa.array(values) for name, values in columns.items()})
 
     def with_columns(self, ranks: Any) -> Any:
-        """A table of ranks with what each was asked about, for groups of questions.
+        """A table of ranks with the relation and side of each question, to group by.
 
         Parameters
         ----------

@@ -179,7 +179,7 @@ def read_split(folder: str | os.PathLike[str], *, name: str | None = None) -> Sp
     except (ValueError, RecursionError):
         protocol = None
     if not isinstance(protocol, dict):
-        raise InputError(f"{found['test']} says how it was split in a damaged way; save it again")
+        raise InputError(f"{found['test']}: the note on how it was split is damaged; save it again")
     return Split(train, test, name, protocol=protocol)
 
 

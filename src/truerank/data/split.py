@@ -157,7 +157,7 @@ class Split:
         return np.bincount(coded[1][rows], minlength=coded[0].size) > 0
 
     def drop_unseen(self, *, users: bool = True, items: bool = True) -> Split:
-        """Drop the targets of which training knows nothing, as some libraries do by themselves.
+        """Drop targets whose user or item is not in training, as some libraries do by default.
 
         It makes the test easier and smaller; the card says how many targets were dropped. Items
         that were among these targets only leave the catalogue, too.

@@ -26,7 +26,7 @@ class Draw:
     name: ClassVar[str]
 
     def check(self, *, replacement: bool, adaptive: bool) -> None:
-        """Raise where a design asks for what this draw cannot do; this one can do all.
+        """Raise if a design asks for something that this draw cannot do.
 
         Parameters
         ----------

@@ -68,7 +68,7 @@ class Probability:
 
     @classmethod
     def of(cls, source: Any) -> Probability:
-        """Probabilities from what holds them.
+        """Probabilities from an object, a table or a file.
 
         Parameters
         ----------

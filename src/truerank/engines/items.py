@@ -62,7 +62,7 @@ class Items:
             self.n_items = self._factors.n_items
 
     def scorer(self, users: npt.NDArray[Any], vectors: npt.NDArray[Any] | None) -> Scorer:
-        """A scorer that knows these users at least, by their vectors if it needs them.
+        """A scorer for at least these users, made from their vectors if it needs them.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
 """A budget shared by users on many machines: one pass over all rows for each level of the ladder.
 
 Workers draw and score; the driver knows of each target only its pool, its hits and its sample size
-(some 50 bytes), and decides by the same climb as on one machine who goes on. Scores of targets
+(about 50 bytes), and decides by the same climb as on one machine who goes on. Scores of targets
 travel along, so that they are asked for once.
 
 Of a function, whose pairs may cost money, the driver also holds the pairs that a pass has scored,

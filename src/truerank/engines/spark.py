@@ -249,7 +249,7 @@ def from_table(
 
 
 def session(master: str = "local[*,4]", **config: Any) -> Any:
-    """A SparkSession, made or found.
+    """The current SparkSession, or a new one.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ def session(master: str = "local[*,4]", **config: Any) -> Any:
 
 
 def frame(table: Any) -> Any:
-    """A pyarrow Table as a DataFrame of the session there is, or of a local one.
+    """A pyarrow Table as a Spark DataFrame, in the current session or a local one.
 
     Parameters
     ----------
@@ -417,7 +417,7 @@ def _pyspark() -> Any:
         import pyspark.sql
     except ImportError as error:
         raise MissingExtraError(
-            "Spark needs pyspark 4: pip install truerank[spark] (and Java 17 or newer)"
+            "Spark needs pyspark 4: pip install 'pyspark>=4' (and Java 17 or newer)"
         ) from error
     return pyspark.sql
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Fit:
-    """What an estimator found.
+    """The result of fitting an estimator.
 
     Attributes
     ----------

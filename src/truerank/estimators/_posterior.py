@@ -65,7 +65,7 @@ class Component:
 
 @dataclass(frozen=True)
 class Posterior:
-    """What a smooth fit knows: a mixture of Gaussians over rank distributions.
+    """The posterior of a smooth fit: a mixture of Gaussians over rank distributions.
 
     The Gaussians are over coefficients of log-splines. It answers for one of two scopes:
     ``"population"``, the law that users come from; or ``"these-users"`` (the default), the mean

@@ -28,7 +28,7 @@ _POOL_SHARE = 0.005
 
 @dataclass(frozen=True)
 class MES(Estimator):
-    """The distribution of most entropy that fits the sampled ranks (JL21 eq. 26, LJ24 eq. 36).
+    """The distribution of largest entropy that fits the sampled ranks (JL21 eq. 26, LJ24 eq. 36).
 
     Maximises eta H(pi) - n E with E = sum_r P~(r) ((A pi)(r) - P~(r))^2, by Newton's method in the
     dual, which has n unknowns. With several pools or sizes an outcome's probability is that of

@@ -160,7 +160,7 @@ class MLE(Estimator):
         return np.asarray((gain @ mass).T)
 
     def _weights(self, counts: RankCounts, model: Likelihood) -> tuple[FloatArray, FloatArray]:
-        """What sampled and exact outcomes count, in sum 1."""
+        """Weights of sampled and exact outcomes, which add up to 1."""
         return model.weight, model.exact_weight
 
     def _n_steps(self, counts: RankCounts) -> int:

@@ -152,7 +152,7 @@ def audit(
     ...     {"user_id": [0, 1], "item_id": [5, 6], "negatives": [[5, 7, 8], [1, 3, 2]]}
     ... )
     >>> print(next(iter(tr.audit(negatives=negatives))).message)
-    1 targets are among their own negatives: they can only tie with themselves.
+    1 target is among its own negatives: a target can only tie with itself.
     """
     _arguments.check(audit, locals())
     found: list[Finding] = []
@@ -286,7 +286,8 @@ def _about_negatives(
     own = int((code == target[row]).sum())
     yield _count(
         own, "error", "targets",
-        f"{own} targets{whose} are among their own negatives: they can only tie with themselves.",
+        f"{_say(own, f'target{whose} is among its', f'targets{whose} are among their')} own "
+        "negatives: a target can only tie with itself.",
         "Leave the target out of the draw, or drop them: Frozen(negatives, drop_targets=True).",
         f"No target{whose} is among its negatives.",
     )  # fmt: skip
@@ -294,8 +295,8 @@ def _about_negatives(
         seen = _among(negatives.user_id[row], item, *train)
         yield _count(
             seen, "error", "training-items",
-            f"{seen} of {item.size} negatives{whose} ({seen / max(item.size, 1):.1%}) are training "
-            "items of their user, which a model ranks high.",
+            f"{seen} of {item.size} negatives{whose} ({100 * seen / max(item.size, 1):.1f} %) are "
+            "training items of their user, which a model ranks high.",
             "Leave training items out of the draw, and out of n_items.",
             f"No negative{whose} is a training item of its user.",
         )  # fmt: skip
@@ -305,7 +306,8 @@ def _about_negatives(
             yield Finding(
                 "error",
                 "unknown-items",
-                f"{int(lost.sum())} negatives{whose} are no items of the catalogue.",
+                _say(int(lost.sum()), f"negative{whose} is", f"negatives{whose} are")
+                + " not in the catalogue.",
                 "Check that negatives and data use the same ids.",
                 int(lost.sum()),
             )
@@ -346,7 +348,7 @@ def _how_drawn(
         "error",
         "not-uniform",
         f"Negatives{whose} are not drawn uniformly, nor by popularity: how often items are drawn "
-        f"varies by {found.spread:.0%} beyond chance{never} {chance}.",
+        f"varies by {100 * found.spread:.0f} % beyond chance{never} {chance}.",
         remedy,
         found.excess,
     )
@@ -390,21 +392,22 @@ def _about_test(
         new = ~np.isin(user, train[0])
         yield _count(
             int(new.sum()), "warning", "unknown-users",
-            f"{int(new.sum())} test rows are of users without training data.",
+            f"{_say(int(new.sum()), 'test row is', 'test rows are')} of users without training "
+            "data.",
             "Their scores say nothing of personalisation; report them apart.",
             "Every test user has training data.",
         )  # fmt: skip
         fresh = ~np.isin(item, train[1])
         yield _count(
             int(fresh.sum()), "warning", "unknown-items",
-            f"{int(fresh.sum())} targets never occur in training.",
+            f"{_say(int(fresh.sum()), 'target never occurs', 'targets never occur')} in training.",
             "Most models rank them by chance or last; they count in the averages all the same.",
             "Every target occurs in training.",
         )  # fmt: skip
         both = _among(user, item, *train)
         yield _count(
             both, "error", "targets-in-training",
-            f"{both} targets are among their user's own training items.",
+            f"{_say(both, 'target is', 'targets are')} among their user's own training items.",
             "Split again, or remove them from one side.",
             "No target is a training item of its user.",
         )  # fmt: skip
@@ -412,7 +415,8 @@ def _about_test(
         missing = ~np.isin(user, negatives.user_id)
         yield _count(
             int(missing.sum()), "error", "users-without-negatives",
-            f"{int(missing.sum())} test rows are of users without negatives.",
+            f"{_say(int(missing.sum()), 'test row is', 'test rows are')} of users without "
+            "negatives.",
             "Draw negatives for them or drop them on both sides.",
             "Every test user has negatives.",
         )  # fmt: skip
@@ -534,6 +538,11 @@ def _about_scores(scores: Any) -> Iterator[Finding]:
 
 def _count(count: int, level: Level, code: str, message: str, remedy: str, fine: str) -> Finding:
     return Finding(level, code, message, remedy, count) if count else Finding("ok", code, fine)
+
+
+def _say(count: int, one: str, more: str) -> str:
+    """A number with its noun and verb."""
+    return f"{count:,} {one if count == 1 else more}"
 
 
 def _among(

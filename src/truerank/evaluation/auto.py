@@ -174,8 +174,10 @@ def _better(
         for design in candidates
     }
     best, *others = sorted(candidates, key=lambda design: errors[design])
-    text = f"{within}; predicted error of {metric.key} {errors[best]:.1%}"
-    return best, text + "".join(f", against {errors[other]:.1%} by {other!r}" for other in others)
+    text = f"{within}; predicted error of {metric.key} {100 * errors[best]:.1f} %"
+    return best, text + "".join(
+        f", against {100 * errors[other]:.1f} % by {other!r}" for other in others
+    )
 
 
 def _within_seconds(
@@ -281,20 +283,21 @@ def _to_error(
         if len({getattr(design, "shared_by", None) for *_, design in found}) == len(pair):
             break
     if not found:
-        return Exact(), f"no sample reaches an error of {error:.1%} in {metric.key}"
+        return Exact(), f"no sample reaches an error of {100 * error:.1f} % in {metric.key}"
     seconds, off, best = min(found, key=lambda one: one[0])
     if seconds >= whole:
         return Exact(), (
-            f"about {_span(whole)}, no slower than the sample that an error of {error:.1%} needs"
+            f"about {_span(whole)}, no slower than the sample that an error of {100 * error:.1f} % "
+            "needs"
         )
     return best, (
-        f"predicted error of {metric.key} {off:.1%} in about {_span(seconds)}, the cheapest with "
-        f"at most {error:.1%}; ranking all items takes about {_span(whole)}"
+        f"predicted error of {metric.key} {100 * off:.1f} % in about {_span(seconds)}, the "
+        f"cheapest with at most {100 * error:.1f} %; ranking all items takes about {_span(whole)}"
     )
 
 
 def _growing(pilot: Pilot) -> Iterator[Design]:
-    """Designs from cheap to dear: adaptive and fixed ones of growing cost."""
+    """Designs by cost, the cheapest first: adaptive and fixed ones."""
     pairs, n_items = 51, pilot.task.n_items  # for the first target of a user
     while pairs < n_items.mean():
         yield Adaptive(budget=math.ceil(pairs - 1 + pilot.beside))

@@ -26,7 +26,7 @@ _PROTOCOL_KEY = b"truerank.protocol"
 
 @dataclass(frozen=True, repr=False)
 class Evaluation(Result, Mapping[str, Estimate]):
-    """What an evaluation found, how, and what it cost.
+    """The result of an evaluation: estimates, protocol and cost.
 
     ``result["recall@10"].value`` as in `Estimates`.
 

@@ -431,7 +431,7 @@ class Monitor(Result):
     # -- a file -----------------------------------------------------------------------------
 
     def save(self, path: PathLike) -> None:
-        """Write all that is needed to go on later to a Parquet file, which :meth:`load` reads.
+        """Save the state to a Parquet file, which :meth:`load` reads.
 
         Parameters
         ----------
@@ -482,7 +482,7 @@ class Monitor(Result):
         design: str | Design | None = None,
         gather: Gather | None = None,
     ) -> Monitor:
-        """Go on with what :meth:`save` wrote: the next epoch says what it would have said.
+        """Load a saved monitor; the next epoch gives the same result as without the break.
 
         Parameters
         ----------
@@ -524,7 +524,7 @@ class Monitor(Result):
         return found
 
     def restore(self, path: PathLike) -> None:
-        """Go back to what :meth:`save` wrote, in place, with the data that this monitor has.
+        """Restore the state that :meth:`save` wrote, in place, with this monitor's own data.
 
         Parameters
         ----------

@@ -62,7 +62,7 @@ class Pilot:
 
     @property
     def multiplications(self) -> float:
-        """Of an exact evaluation by vectors; a score matrix counts one per pair."""
+        """Multiplications of an exact evaluation by vectors; one per pair for a score matrix."""
         width = self.scorer.item_factors.shape[1] if isinstance(self.scorer, Factors) else 1
         return self.everything * self.n_users * width
 
@@ -110,7 +110,7 @@ class Pilot:
         return self._seconds(design, 4 * _MATRIX_USERS) / (size - 1 + self.beside)
 
     def seconds_per_asked_pair(self) -> float | None:
-        """Of what was asked so far, answers from a cache apart; None if nothing was."""
+        """Seconds per pair asked so far, without answers from a cache; None if there are none."""
         if self.ledger is None or not self.ledger.asked:
             return None
         return self.ledger.seconds / self.ledger.asked

@@ -239,7 +239,7 @@ class _Intervals:
     def found(self) -> dict[str, Interval]:
         fitted, counts = self.fitted, self.fitted.counts
         per_user = counts.total_weight / counts.n_users
-        if math.isclose(per_user, 1.0, rel_tol=1e-12):  # but for rounding: no end leaves the range
+        if math.isclose(per_user, 1.0, rel_tol=1e-12):  # up to rounding: no end leaves the range
             per_user = 1.0
         ranges = [range_of(metric, counts) for metric in fitted.metrics]
         ends = intervals(
@@ -386,7 +386,7 @@ class Estimates(Result, Mapping[str, Estimate]):
 
     @property
     def details(self) -> Mapping[str, float]:
-        """What else the estimator tells of its fit.
+        """Further facts about the fit, by name.
 
         Returns
         -------
@@ -502,7 +502,7 @@ class Estimates(Result, Mapping[str, Estimate]):
         return resolution(self.counts, self.estimator, metric, error, seed=seed, progress=progress)
 
     def with_intervals_of(self, metrics: MetricLike | Iterable[MetricLike]) -> Estimates:
-        """The same estimates with intervals of some metrics alone: they take less time to find.
+        """The same estimates with intervals of some metrics only, which is quicker.
 
         Parameters
         ----------

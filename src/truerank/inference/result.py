@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from truerank import _checks
 from truerank._visible import in_html, in_markdown
-from truerank.errors import MissingExtraError
 
 
 class Result(ABC):
@@ -61,7 +60,7 @@ class Result(ABC):
         return [{name: _text(value) for name, value in row.items()} for row in self.rows()]
 
     def to_pandas(self) -> Any:
-        """The table as a data frame.
+        """The table as a pandas DataFrame.
 
         Returns
         -------
@@ -74,10 +73,10 @@ class Result(ABC):
         >>> tr.estimate(counts, ["recall@5", "auc"]).to_pandas()["metric"].tolist()
         ['recall@5', 'auc']
         """
-        return imported("pandas", "to_pandas").DataFrame(self.rows())
+        return _checks.library("pandas", "to_pandas").DataFrame(self.rows())
 
     def to_polars(self) -> Any:
-        """The table as a data frame of polars.
+        """The table as a polars DataFrame.
 
         Returns
         -------
@@ -90,10 +89,10 @@ class Result(ABC):
         >>> tr.estimate(counts, ["recall@5", "auc"]).to_polars()["metric"].to_list()
         ['recall@5', 'auc']
         """
-        return imported("polars", "to_polars").from_arrow(self.to_arrow())
+        return _checks.library("polars", "to_polars").from_arrow(self.to_arrow())
 
     def to_arrow(self) -> Any:
-        """The table as one of pyarrow.
+        """The table as a pyarrow Table.
 
         Returns
         -------
@@ -145,35 +144,6 @@ class Result(ABC):
             )
             parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
         return "".join([*parts, *map(_paragraph, self._remarks())])
-
-
-def imported(library: str, method: str) -> Any:
-    """A library of tables that is not among our requirements.
-
-    Parameters
-    ----------
-    library : str
-        Its name.
-    method : str
-        What needs it, for the message.
-
-    Returns
-    -------
-    module
-        The library.
-
-    Raises
-    ------
-    MissingExtraError
-        If it is not installed.
-    """
-    try:
-        return importlib.import_module(library)
-    except ImportError as error:
-        raise MissingExtraError(
-            f"{method} needs {library}: pip install {library}; to_arrow, to_dict and to_markdown "
-            "need nothing more"
-        ) from error
 
 
 def plain(value: Any) -> Any:

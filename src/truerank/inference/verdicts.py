@@ -26,15 +26,13 @@ if TYPE_CHECKING:
 ERROR = 0.05  # relative root mean squared error within which a metric counts as known
 MARK = "?"  # behind a number that is not resolved
 NOT_RESOLVED = "not resolved"
-CAUTION = (
-    "The sample is too small to settle this; the answer depends mostly on assumptions. Use more "
-    "negatives, or adaptive sampling."
-)
 LEGEND = f"{MARK} {NOT_RESOLVED}: the sample is too small to settle it"
 
 OUT_OF_RANGE_MARK = "!"  # behind a number that the metric cannot be
 OUT_OF_RANGE = f"{OUT_OF_RANGE_MARK} outside the range of the metric, where estimators may stray"
 
+_MORE = {False: "more negatives, or adaptive sampling", True: "a larger budget"}  # by adaptive
+_NAMED = 4  # models that a sentence names
 _STEP = 1.1  # between the cut-offs that are tried
 
 
@@ -215,11 +213,51 @@ def remarks(models: Mapping[str, Estimates]) -> Iterator[str]:
         open_.setdefault(tuple(whose), []).append(metric)
     for names_, metrics in open_.items():
         if names_:
-            whom = "any model" if len(names_) == len(models) else listed(names_)
-            yield (
-                f"The sample is too small to settle {listed(metrics)} of {whom}; the values depend "
-                "mostly on assumptions. Use more negatives, or adaptive sampling."
+            adaptive = all(models[name].counts.adaptive for name in names_)
+            yield caution(
+                f"{listed(metrics)} of {whom(names_, len(models))}",
+                adaptive=adaptive,
+                answer="the values depend",
             )
+
+
+def caution(what: str = "this", *, adaptive: bool, answer: str = "the answer depends") -> str:
+    """That a sample is too small, and what to do.
+
+    Parameters
+    ----------
+    what : str, default "this"
+        What it does not settle.
+    adaptive : bool
+        Whether the sample is adaptive already.
+    answer : str, default "the answer depends"
+        Subject and verb of what rests on assumptions.
+
+    Returns
+    -------
+    str
+        Two sentences.
+    """
+    return (
+        f"The sample is too small to settle {what}; {answer} mostly on assumptions. Use "
+        f"{larger(adaptive=adaptive)}."
+    )
+
+
+def larger(*, adaptive: bool) -> str:
+    """What a larger sample takes.
+
+    Parameters
+    ----------
+    adaptive : bool
+        Whether the sample is adaptive already.
+
+    Returns
+    -------
+    str
+        ``more negatives, or adaptive sampling`` or ``a larger budget``.
+    """
+    return _MORE[adaptive]
 
 
 def _mostly_assumed(one: Estimate) -> bool:
@@ -234,7 +272,7 @@ def _mostly_assumed(one: Estimate) -> bool:
 
 def _next(counts: RankCounts, known: Sequence[Settled], error: float, other: str | None) -> str:
     """What to do."""
-    more = "a larger budget" if counts.adaptive else "more negatives, or adaptive sampling"
+    more = larger(adaptive=counts.adaptive)
     text = f"Use {more}" if other is None else f"Use the estimator {other}, {more}"
     there = [str(one) for one in known if one.k is not None]
     if not there:
@@ -272,6 +310,26 @@ def listed(names: Sequence[str]) -> str:
         ``a``, ``a and b`` or ``a, b and c``.
     """
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def whom(names: Sequence[str], n_all: int) -> str:
+    """Some models of all as in a sentence; many of them by their number.
+
+    Parameters
+    ----------
+    names : list of str
+        At least one.
+    n_all : int
+        The number of all models.
+
+    Returns
+    -------
+    str
+        ``a``, ``a and b``, ``any model`` or ``9 of 12 models``.
+    """
+    if 1 < len(names) == n_all:
+        return "any model"
+    return listed(names) if len(names) <= _NAMED else f"{len(names)} of {n_all} models"
 
 
 def _interval(one: Estimate) -> str:

@@ -20,7 +20,7 @@ _BLOCK = 2**23  # numbers held at a time, in normal equations and in outer produ
 
 
 class FittedFactors(Factors):
-    """Factors that say how they were found.
+    """Factors with the history of their fit.
 
     Parameters
     ----------

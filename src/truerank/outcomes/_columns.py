@@ -224,21 +224,20 @@ class Columns:
 
     def __repr__(self) -> str:
         kinds = dict.fromkeys(
-            f"adaptive {replace(scheme, shared=False).name}"
-            if scheme.adaptive
-            else f"{'with' if scheme.replacement else 'without'} replacement"
+            f"{'adaptive, ' if scheme.adaptive else ''}"
+            f"{'with' if scheme.replacement else 'without'} replacement"
             for scheme in self.schemes
         )
         schemes = ", ".join(kinds)
         beyond = float(self.weight[self.is_censored].sum()) / self.total_weight
-        schemes += f"; {beyond:.0%} beyond the end of their lists" if self.censored else ""
+        schemes += f"; {100 * beyond:.0f} % beyond the end of their lists" if self.censored else ""
         exact = float(self.weight[self.is_exact].sum()) / self.total_weight
         return (
             f"RankCounts({_several(self.n_users, 'user')}{self._targets()}; "
             f"pools of {_spread(self.n_items)} items; "
             f"sample sizes {_spread(self.sample_size)}; {schemes}; "
             f"{_several(float(self.n_outcomes), 'outcome')}"
-            + (f"; {exact:.0%} exact" if exact else "")
+            + (f"; {100 * exact:.0f} % exact" if exact else "")
             + ("; negatives shared within replicate groups" if self.replicate.any() else "")
             + (f"; {dropped(self.n_dropped)}" if self.n_dropped else "")
             + ")"

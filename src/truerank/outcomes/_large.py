@@ -101,7 +101,7 @@ class Large(ABC):
                 yield pa.concat_tables(held)
 
     def _spilled(self, folder: Path, columns: Sequence[str], user: str) -> list[Path]:
-        """Files that hold whole users, of fewer than `ROWS` rows up to some 250 million in all."""
+        """Files that hold whole users, of fewer than `ROWS` rows up to about 250 million in all."""
         import pyarrow as pa
 
         # Half as large: hashes are not quite even.

@@ -65,9 +65,9 @@ def warn_if_replacement_matters(size: IntArray, pool: IntArray, *, depth: int = 
     if (size * _REPLACEMENT_MATTERS > pool).any():
         row = int(np.argmax(size / pool))
         warnings.warn(
-            f"sample_size {size[row]} is {size[row] / pool[row]:.0%} of n_items={pool[row]} and "
-            "replacement is not said; taken as drawn with replacement. Say replacement=True or "
-            "replacement=False.",
+            f"sample_size {size[row]} is {100 * size[row] / pool[row]:.0f} % of "
+            f"n_items={pool[row]} and replacement is not said; taken as drawn with replacement. "
+            "Say replacement=True or replacement=False.",
             AssumptionWarning,
             stacklevel=3 + depth,
         )

@@ -72,6 +72,7 @@ class Saving(Columns):
         0   with             1     2.0
         1   with             3     1.0
         """
+        _checks.library("pandas", "to_pandas")
         return self.to_arrow().to_pandas()
 
     def to_polars(self) -> Any:
@@ -88,9 +89,29 @@ class Saving(Columns):
         >>> counts.to_polars()["sampled_rank"].to_list()
         [1, 3]
         """
-        import polars as pl
+        return _checks.library("polars", "to_polars").from_arrow(self.to_arrow())
 
-        return pl.from_arrow(self.to_arrow())
+    def to_dict(self) -> dict[str, Any]:
+        """The counts as plain data, ready for JSON.
+
+        Returns
+        -------
+        dict
+            ``n_users``, ``n_dropped`` and ``outcomes``, one dict per outcome with the columns of
+            :meth:`to_arrow`.
+
+        Examples
+        --------
+        >>> counts = tr.RankCounts.from_ranks([1, 3, 1], num_negatives=99, n_items=3706)
+        >>> found = counts.to_dict()
+        >>> found["n_users"], found["outcomes"][0]["sampled_rank"], found["outcomes"][0]["weight"]
+        (3.0, 1, 2.0)
+        """
+        return {
+            "n_users": self.n_users,
+            "n_dropped": self.n_dropped,
+            "outcomes": self.to_arrow().to_pylist(),
+        }
 
     def to_markdown(self) -> str:
         """What the counts are, as a table in Markdown.
@@ -196,7 +217,7 @@ class Saving(Columns):
         source = tables.read(path)
         metadata = tables.parquet_metadata(path)
         if _sealed.orphaned(metadata, tables.SAVED.values()):
-            raise InputError(f"{path} is damaged: it does not say any more what it holds")
+            raise InputError(f"{path} is damaged: the description of its contents is gone")
         facts = metadata.get(_FORMAT_KEY)
         if facts is None:
             raise InputError(

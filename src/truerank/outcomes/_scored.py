@@ -185,7 +185,7 @@ class Scored(Building):
             warnings.warn(
                 f"of {len(read):,} answers {int((strange > 0).sum()):,} name items that are no "
                 f"candidates ({int(strange.sum()):,} names) and {int((twice > 0).sum()):,} name "
-                "items twice; such names were passed over",
+                "items twice; such names were ignored",
                 AssumptionWarning,
                 stacklevel=2,
             )
@@ -246,7 +246,7 @@ def _list(row: int, what: str, given: Any) -> list[Any]:
 
 
 def _scores(values: Any, name: str, n_dimensions: int) -> npt.NDArray[Any]:
-    """Scores of so many dimensions, without NaN; torch's tensors too."""
+    """Scores with a given number of dimensions, without NaN; torch's tensors too."""
     if hasattr(values, "detach"):
         values = values.detach().cpu()
     try:

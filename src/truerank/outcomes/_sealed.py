@@ -76,7 +76,7 @@ def orphaned(metadata: Any, kinds: Collection[bytes]) -> bool:
 
 
 def _digest(table: Any) -> bytes:
-    """Of values, whatever chunks, dictionaries or compression keep them."""
+    """Digest of the values, whatever their chunks, dictionaries or compression."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

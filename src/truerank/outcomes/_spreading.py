@@ -68,7 +68,7 @@ def spread(
 def too_many_ties() -> InputError:
     """The error for ties that would take too many outcomes."""
     return InputError(
-        f"ties are so many that to share them out takes over {MOST_OUTCOMES:,} outcomes; "
+        f"there are so many ties that sharing them out takes more than {MOST_OUTCOMES:,} outcomes; "
         "say ties='random', which is right on average too"
     )
 

@@ -253,7 +253,7 @@ class Tabular(Building):
             except InputError as error:
                 if part.placed:
                     raise
-                raise InputError(f"{error} (in the part behind {n_seen:,} rows)") from error
+                raise InputError(f"{error} (after the first {n_seen:,} rows)") from error
             n_seen += len(part)
         if not n_seen:
             raise InputError(f"{large.name} is empty; there is nothing to count")

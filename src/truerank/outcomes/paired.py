@@ -392,7 +392,7 @@ class PairedCounts(PairedSaving):
         tied = self.tied[:, self._at(model)]
         if int(tied.sum()) + tied.size > MOST_OUTCOMES:
             raise InputError(
-                f"ties of {model} are so many that to share them out takes over {MOST_OUTCOMES:,} "
+                f"{model} has so many ties that sharing them out takes more than {MOST_OUTCOMES:,} "
                 "outcomes; count with ties='random', which is right on average too"
             )
         row = np.repeat(np.arange(tied.size), tied + 1)
@@ -401,7 +401,7 @@ class PairedCounts(PairedSaving):
         return row, found
 
     def joint_counts(self, first: str, second: str) -> IntArray | None:
-        """Negatives by where two models put them; None for pairs without joint counts.
+        """Negatives above the target by both, one or none of two models, if they were counted.
 
         Parameters
         ----------
@@ -432,7 +432,9 @@ class PairedCounts(PairedSaving):
 
     def _at(self, model: str) -> int:
         if model not in self.models:
-            raise KeyError(f"{model!r} is no model here; there are: {', '.join(self.models)}")
+            raise KeyError(
+                f"{model!r} is not one of the models; there are: {', '.join(self.models)}"
+            )
         return self.models.index(model)
 
     def __repr__(self) -> str:

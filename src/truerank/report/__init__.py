@@ -67,7 +67,7 @@ def render(
     progress: Progress = None,
     **table_options: Any,
 ) -> str:
-    """The page as text.
+    """A report as HTML text.
 
     Parameters
     ----------

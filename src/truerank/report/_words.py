@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from truerank.inference.verdicts import CAUTION, ERROR, Verdict, listed, percent, remarks
+from truerank.inference.verdicts import ERROR, Verdict, caution, larger, percent, remarks, whom
 from truerank.report._content import Content
 
 # What to do where there is nothing to do, by whether the ranks are exact.
@@ -13,6 +13,8 @@ _ENOUGH = {
     False: "This sample is large enough for the question: report the corrected values.",
     True: "Nothing was sampled: report the values as they are.",
 }
+
+MOST_TOLD = 3  # groups of models in a sentence
 
 
 def verdict(content: Content, metric: str | None = None) -> Verdict:
@@ -31,10 +33,11 @@ def verdict(content: Content, metric: str | None = None) -> Verdict:
         return Verdict("settled", said, "", _ENOUGH[True])
     usual = f"The sampled ranks as they are would say {one.naive:.4f}."
     if not one.resolvable:
-        return Verdict("unknown", said, usual, CAUTION)
+        return Verdict("unknown", said, usual, caution(adaptive=model.counts.adaptive))
     error = (one.total_error or 0.0) / abs(one.value or 1.0)
     if error > ERROR:
-        more = f"The relative error is {percent(error)}. For less, use more negatives."
+        more = f"The relative error is about {about(error)}. For less, use "
+        more += f"{larger(adaptive=model.counts.adaptive)}."
         return Verdict("open", said, usual, more)
     return Verdict("settled", said, usual, _ENOUGH[False])
 
@@ -64,8 +67,14 @@ def _known_from(content: Content) -> Iterator[str]:
     largest = int(content.models[0].curves[name].k[-1])
     told = []
     for cut, models in sorted(cuts.items(), key=lambda one: one[0] or largest + 1):
-        whom = "every model" if len(models) == len(content.models) > 1 else listed(models)
-        told.append(f"from K = {cut} on for {whom}" if cut else f"at no K to {largest} for {whom}")
+        n_all = len(content.models)
+        these = "every model" if len(models) == n_all > 1 else whom(models, n_all)
+        told.append(
+            f"from K = {cut} on for {these}" if cut else f"at no K to {largest} for {these}"
+        )
+    if len(told) > MOST_TOLD and None not in cuts:
+        first, *_, last = sorted(cut for cut in cuts if cut)
+        told = [f"from K = {first} on for some models, from K = {last} on for all"]
     yield f"{name}@K is known within {percent(ERROR)} {'; '.join(told)}."
 
 
@@ -77,19 +86,24 @@ def next_step(content: Content) -> str | None:
     pairs, error = content.here
     goal = ERROR if error > 1.2 * ERROR else error / 2.0
     here = (
-        f"This run knows {metric} of {leader.name} within {percent(error)}, from {pairs:,.0f} "
+        f"This run knows {metric} of {leader.name} within about {about(error)}, from {pairs:,.0f} "
         "scored pairs per user."
     )
     curves = content.cost_curves
     more = curves["adaptive"].pairs_for(goal) if "adaptive" in curves else None
     if more is None:
-        return f"{here} No sample of those simulated reaches {percent(goal)}: plan with tr.plan."
-    text = f"{here} For {percent(goal)}, sample adaptively with a budget of about "
+        return f"{here} No sample of those simulated reaches {about(goal)}: plan with tr.plan."
+    text = f"{here} For {about(goal)}, sample adaptively with a budget of about "
     text += f"{_rounded(more):,} pairs per user"
     fixed = curves["fixed"].pairs_for(goal) if "fixed" in curves else None
     if fixed is not None:
         text += f", or draw a fixed sample of {_rounded(fixed):,} for every user"
     return f"{text}."
+
+
+def about(error: float) -> str:
+    """A relative error in percent, to two digits: it is a prediction."""
+    return f"{100 * error:.2g} %"
 
 
 def _rounded(pairs: float) -> int:

@@ -190,7 +190,7 @@ def freeze(
     seed: int = 0,
     keep_target: bool = False,
 ) -> FrozenNegatives:
-    """Draw the negatives that a fixed design draws, to keep them in a file.
+    """Draw the negatives of a fixed design, to keep them in a file.
 
     Parameters
     ----------

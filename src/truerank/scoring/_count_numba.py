@@ -141,7 +141,7 @@ def _tally_many(
 def _over_and_gap(
     small: Any, low: Any, high: Any, other_low: Any, other_high: Any, one: Any
 ) -> Any:
-    """Of two targets: integers above the higher bound, and the least distance from the lower one.
+    """For two targets: integers above the higher bound, the least distance from the lower one.
 
     Distances are unsigned: those of integers below the bound are large. Two targets at a time, and
     the least distance instead of another count, take the fewest instructions. ``one`` is 1: not

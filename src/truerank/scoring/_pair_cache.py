@@ -324,7 +324,7 @@ def _look_up(
     wanted = wanted.astype(np.uint64)
     at = np.searchsorted(keys[:, 0], wanted[:, 0])
     open_ = np.arange(len(wanted))
-    while open_.size:  # once, but for keys that begin alike
+    while open_.size:  # once, except for keys that begin alike
         open_ = open_[at[open_] < len(keys)]
         open_ = open_[keys[at[open_], 0] == wanted[open_, 0]]
         same = keys[at[open_], 1] == wanted[open_, 1]

@@ -53,7 +53,7 @@ class Scorer(ABC):
 
     @property
     def label(self) -> str:
-        """What messages call it.
+        """The name that messages use.
 
         Examples
         --------
@@ -75,7 +75,7 @@ class Scorer(ABC):
 
     @property
     def is_matrix(self) -> bool:
-        """Whether it is vectors or a matrix that we multiply ourselves, and nobody is asked.
+        """Whether scores are computed here from vectors or a matrix, not asked of a function.
 
         Examples
         --------

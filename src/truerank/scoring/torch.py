@@ -43,7 +43,7 @@ class Torch(Scorer):
     score_all : callable, optional
         ``score_all(users)`` for users of shape (B,) returns scores of all items, (B, n_items), if
         the model has a faster way than pair by pair. Exact ranks then use this way alone, and
-        sampled ranks the module; the two should agree but for rounding.
+        sampled ranks the module; the two should agree up to rounding.
 
     Raises
     ------
@@ -179,7 +179,7 @@ def import_torch() -> Any:
         import torch
     except ImportError as error:
         raise MissingExtraError(
-            "scoring with a torch module needs torch: pip install 'truerank[models]'"
+            "scoring with a torch module needs torch: pip install torch"
         ) from error
     return torch
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -258,7 +259,19 @@ def test_the_verdict_has_three_parts():
     )
     head = tr.compare(two_models("A"), "recall@1")
     assert not all(one.resolvable for one in head.differences)
-    assert head.verdict.endswith(verdicts.CAUTION)
+    assert head.verdict.endswith(verdicts.caution(adaptive=False))
+    users, items = np.random.default_rng(0).standard_normal((2, 300, 8), dtype=np.float32)
+    scorer, test = tr.scoring.Factors(users, items), (np.arange(300), np.arange(300))
+    adaptive = {
+        name: tr.count(scorer, test, "adaptive(budget=40)", seed=seed)
+        for seed, name in enumerate("AB")
+    }
+    for metric in ("recall@20", "recall@1"):
+        said = tr.compare(adaptive, metric, unpaired=True).verdict
+        assert "adaptive sampling" not in said
+        assert said.endswith("se a larger budget.")
+    mixed = tr.compare({"A": adaptive["A"], "B": counts}, "recall@1", unpaired=True).verdict
+    assert mixed.endswith("Use more negatives, or adaptive sampling.")
     assert not re.search(r"Holm|\bp\b", sure.verdict + open_.verdict)  # details stand below
 
 
@@ -482,3 +495,13 @@ def test_pairs_and_baseline_exclude_each_other():
         tr.compare(_many(3), "recall@100", baseline="m1", pairs="all")
     with pytest.raises(InputError, match="pairs"):
         tr.compare(_many(3), "recall@100", pairs="some")
+
+
+def test_naive_values_that_are_printed_alike_tell_nothing_apart():
+    found = tr.compare(two_models("A"), "recall@20", unpaired=True)
+    leader, second = found.ranking
+    alike = replace(leader, naive=0.99991), replace(second, naive=0.99994)
+    assert replace(found, ranking=alike).parts.usual == (
+        f"The sampled ranks as they are do not tell {second.model} and {leader.model} apart "
+        "(0.9999 each)."
+    )

@@ -145,10 +145,11 @@ def test_plans_for_what_is_not_resolved():
 
 def test_one_mark_and_one_wording():
     assert verdicts.LEGEND.startswith(f"{verdicts.MARK} {verdicts.NOT_RESOLVED}: ")
-    assert verdicts.CAUTION == (
+    assert verdicts.caution(adaptive=False) == (
         "The sample is too small to settle this; the answer depends mostly on assumptions. Use "
         "more negatives, or adaptive sampling."
     )
+    assert verdicts.caution(adaptive=True).endswith("on assumptions. Use a larger budget.")
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def png(figure: Figure, path: Path) -> None:
     try:
         from matplotlib.figure import Figure as Canvas
     except ImportError:
-        raise MissingExtraError("figures need matplotlib: pip install 'truerank[plot]'") from None
+        raise MissingExtraError("figures need matplotlib: pip install matplotlib") from None
     columns = min(figure.columns, len(figure.panels))
     rows = -(-len(figure.panels) // columns)
     canvas = Canvas(figsize=(_WIDTH * columns, _HEIGHT * rows), layout="constrained")

@@ -352,7 +352,7 @@ def html(paper: Paper, entries: Iterable[Entry], out: Path) -> str:
     try:
         import jinja2
     except ImportError:
-        raise MissingExtraError("HTML pages need jinja2: pip install 'truerank[report]'") from None
+        raise MissingExtraError("HTML pages need jinja2: pip install jinja2") from None
     source = (resources.files(__package__) / "page.html").read_text(encoding="utf-8")
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined

@@ -34,7 +34,7 @@ def import_torch(model: str) -> Any:
     try:
         import torch
     except ImportError as error:
-        raise MissingExtraError(f"{model} needs torch: pip install 'truerank[models]'") from error
+        raise MissingExtraError(f"{model} needs torch: pip install torch") from error
     return torch
 
 

@@ -82,7 +82,7 @@ class Told:
         )
 
     def variance(self, slope: FloatArray) -> FloatArray:
-        """Of metrics that change so with the coefficients, (n_metrics,)."""
+        """Variances of metrics that change so with the coefficients, (n_metrics,)."""
         return np.asarray(((slope @ self.covariance) * slope).sum(axis=1))
 
     def pull(self, matrix: Any, slope: FloatArray) -> FloatArray:

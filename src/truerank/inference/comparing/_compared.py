@@ -141,7 +141,7 @@ def _same_blocks(counts: list[RankCounts]) -> bool:
 
 
 def _check_alike(one: RankCounts, two: RankCounts, first: str, other: str) -> None:
-    """As far as counts tell: the same users, pools and schemes."""
+    """Check that two counts can be of the same users, pools and schemes."""
     if _kinds(one) != _kinds(two):
         names = [" and ".join(scheme.name for scheme in c.schemes) for c in (one, two)]
         raise InputError(f"scheme is {names[0]} for {first} and {names[1]} for {other}; {UNPAIRED}")

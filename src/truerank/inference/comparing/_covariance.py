@@ -57,7 +57,7 @@ class Scatter:
         return float(2.0 * self.covariance[i, j]) / alone
 
     def correlation(self, i: int, j: int) -> float | None:
-        """Of gains over users."""
+        """Correlation of gains over users."""
         if self.total is None or self.total[i, i] <= 0.0 or self.total[j, j] <= 0.0:
             return None
         return float(self.total[i, j] / np.sqrt(self.total[i, i] * self.total[j, j]))

@@ -276,7 +276,8 @@ def compare_all(
             known = Fitted.of(counts, chosen, wanted, support=support, seed=seed, progress=progress)
         fits[name] = known
         by_model.append(_on_each(name, counts, known, chosen, wanted, support, tests=tests))
-    exact = all(bool(counts.is_exact.all()) for counts in data.counts.values())
+    sampled = [counts for counts in data.counts.values() if not counts.is_exact.all()]
+    exact = not sampled
     joint: dict[tuple[str, str], Together] = {}
     totals = None
     if data.paired is not None:
@@ -323,6 +324,7 @@ def compare_all(
                 baseline,
                 metric.lower_is_better,
                 tested.first.size,
+                bool(sampled) and all(counts.adaptive for counts in sampled),
             )
         )
     return tuple(found)
@@ -601,7 +603,7 @@ def _standings(
 
 
 def _check_pools(metrics: Sequence[Metric], counts: RankCounts, name: str) -> None:
-    """Of metrics that are divided by the mean pool: all models have the same."""
+    """Check that all models have the same mean pool, for metrics that are divided by it."""
     for metric, own in zip(metrics, bound(metrics, counts), strict=True):
         if not metric.of_mean_rank or metric.name == "mr":
             continue

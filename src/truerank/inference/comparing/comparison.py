@@ -11,7 +11,7 @@ from truerank import _arguments
 from truerank._types import Alternative, Scope
 from truerank.inference.comparing.user_sampling import HypothesisTest
 from truerank.inference.result import Result, plain
-from truerank.inference.verdicts import CAUTION, MARK, Level, Verdict, listed
+from truerank.inference.verdicts import MARK, Level, Verdict, caution, larger, listed, whom
 
 _TURNED: dict[Alternative, Alternative] = {
     "two-sided": "two-sided",
@@ -190,6 +190,8 @@ class Comparison(Result):
         Whether smaller values of the metric are better, as of ``mr``.
     n_tested : int
         Number of pairs that p-values are corrected for, listed or not.
+    adaptive : bool
+        Whether the samples of all models that were sampled are adaptive.
 
     Examples
     --------
@@ -214,6 +216,7 @@ class Comparison(Result):
     baseline: str | None = None
     lower_is_better: bool = False
     n_tested: int = 0
+    adaptive: bool = False
 
     def __getitem__(self, models: tuple[str, str]) -> Difference:
         if isinstance(models, tuple) and all(isinstance(name, str) for name in models):
@@ -232,6 +235,10 @@ class Comparison(Result):
     @cached_property
     def _by_models(self) -> dict[tuple[str, str], Difference]:
         return {(one.model, one.other): one for one in self.differences}
+
+    def _ipython_key_completions_(self) -> list[tuple[str, str]]:
+        """Pairs of models, for the tab key in a notebook."""
+        return [(one.model, one.other) for one in self.differences]
 
     @property
     def best(self) -> str | None:
@@ -350,7 +357,7 @@ class Comparison(Result):
             others = "the others" if len(rivals) > 1 else closest.other
             said = f"{leader.model} is better than {others} on {self.metric}: "
         else:
-            names = listed([one.other for one in open_])
+            names = whom([one.other for one in open_], len(self.ranking))
             said = (
                 f"Not decided on {self.metric}: {leader.model} leads {names}, but that may be "
                 "chance: "
@@ -393,6 +400,11 @@ class Comparison(Result):
             return ""
         way = -1.0 if self.lower_is_better else 1.0
         first = max(self.ranking, key=lambda one: way * one.naive)
+        if first.naive != leader.naive and f"{first.naive:.4f}" == f"{leader.naive:.4f}":
+            return (
+                f"The sampled ranks as they are do not tell {first.model} and {leader.model} apart "
+                f"({leader.naive:.4f} each)."
+            )
         if first.naive == leader.naive:
             return f"The sampled ranks as they are put {leader.model} first, too."
         return (
@@ -403,8 +415,8 @@ class Comparison(Result):
     def _next(self, differences: Sequence[Difference], undecided: bool) -> str:
         """What to do."""
         if not all(one.resolvable for one in differences):
-            return CAUTION
-        more = [] if self.exact else ["more negatives, or adaptive sampling"]
+            return caution(adaptive=self.adaptive)
+        more = [] if self.exact else [larger(adaptive=self.adaptive)]
         if self.scope == "population":
             more = ["more users", *more]
         return f"To tell them apart, use {', '.join(more)}." if undecided and more else ""

@@ -151,7 +151,7 @@ def hoeffding_chance(n_users: float, margin: float, *, spread: float = 1.0) -> f
 
 
 def finite_population(n_users: float, population_size: float | None) -> float:
-    """Users needed out of so many, where they would be ``n_users`` out of endlessly many.
+    """Users needed from a finite population, where an infinite one would take ``n_users``.
 
     Parameters
     ----------
@@ -535,7 +535,7 @@ def normal_p_value(z: float, alternative: Alternative = "two-sided") -> float:
 
 
 def _tail(cdf: Any, statistic: float, alternative: Alternative) -> float:
-    """Of a symmetric distribution."""
+    """The p-value of a statistic with a symmetric distribution."""
     _check_alternative(alternative)
     if alternative == "two-sided":
         return min(1.0, 2.0 * float(cdf(-abs(statistic))))

@@ -5,8 +5,8 @@ ones do so nearly: they stray by less than the prior leaves open, ``LAW`` times 
 ways that it does not know of.
 
 **Lumps**, to either side: ranks are items, and in a list of best sellers each item has a share of
-targets of its own. About the law that fits best, the log of P(R) strays by some 0.1 at the first
-hundred ranks if lists are personal, and by some 0.6 if all users get nearly one list: that is what
+targets of its own. About the law that fits best, the log of P(R) strays by about 0.1 at the first
+hundred ranks if lists are personal, and by about 0.6 if all users get nearly one list: that is what
 the exact ranks of 70 real evaluations say (``python -m benchmarks.misfit`` prints them). Which of
 both it is, the sample may tell, or leave open; see `truerank.estimators._lumps`.
 
@@ -53,7 +53,7 @@ TOWARDS = 0.5
 RESOLUTION = (-5.0, 3.0)  # between which log(k n / N) counts
 AGREED = 0.01  # in logits: estimates that differ by less agree
 _GRID = 48  # ranks at which cumulative distributions are compared
-_KNOWN = 1e-6  # relative spread of a metric that is known exactly, but for rounding
+_KNOWN = 1e-6  # relative spread of a metric that is known exactly, up to rounding
 
 
 @dataclass(frozen=True)

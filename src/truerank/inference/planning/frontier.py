@@ -280,7 +280,7 @@ def frontier(
 
 
 def within(name: FrontierDesign, pairs: float) -> Design:
-    """Our adaptive design, or a fixed one, of so many scored pairs per user.
+    """Our adaptive design, or a fixed one, with a given number of scored pairs per user.
 
     Parameters
     ----------

@@ -129,7 +129,7 @@ class Plan(Result, Sequence[Planned]):
         return iter(self.designs)
 
     def get(self, name: str) -> Planned | None:
-        """The design of a name.
+        """The planned design of a name.
 
         Parameters
         ----------

@@ -193,7 +193,7 @@ def published_first(
     """The model that the published values put first, and the values that say so.
 
     The sampled metric of the same name decides if both have it, else all that both have, where
-    they agree. Values that may be equal but for rounding do not decide.
+    they agree. Values that may be equal up to rounding do not decide.
 
     Parameters
     ----------

@@ -228,6 +228,11 @@ class Translation(Result):
         model, metric = self._named(key)
         return next(e for e in self.estimates if (e.model, e.metric) == (model, metric))
 
+    def _ipython_key_completions_(self) -> list[Any]:
+        """Metrics, of several models with the model, for the tab key in a notebook."""
+        several = len({one.model for one in self.estimates}) > 1
+        return [(one.model, one.metric) if several else one.metric for one in self.estimates]
+
     def bound(self, key: MetricLike | tuple[str, MetricLike]) -> Bounds:
         """The smallest and largest value of a global metric.
 

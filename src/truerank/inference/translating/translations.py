@@ -79,6 +79,10 @@ class TranslatedTable(Result):
             raise KeyError(f"{dataset!r} is no dataset of the table; there are: {there}")
         return self.translations[dataset]
 
+    def _ipython_key_completions_(self) -> list[str]:
+        """Datasets, for the tab key in a notebook."""
+        return list(self.translations)
+
     def rows(self) -> list[dict[str, Any]]:
         return [
             {"dataset": dataset, **row}

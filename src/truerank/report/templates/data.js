@@ -25,7 +25,7 @@
     const found = { value: one.value[at], naive: one.naive[at], low: one.low[at], high: one.high[at], resolvable: one.resolved[at] };
     return { ...point, ...found, known: model.known ? model.known.curves[metric.name][at] : undefined };
   }
-  // An interval of no width, but for rounding, is that of an exact value.
+  // An interval of no width, up to rounding, is that of an exact value.
   const isWide = (low, high) => typeof low === "number" && high - low > 1e-9;
   const hasKnown = models.some((model) => model.known);
 

@@ -1,9 +1,9 @@
   // -- figures: each gives traces, layout and rows of numbers ---------------------------------
   const MOST_BANDS = 6; // models whose bands can be told apart
 
-  function banded(ink, i, name, x, [value, low, high], hover) {
+  function banded(ink, i, name, x, [value, low, high], hover, few = visible().length <= MOST_BANDS) {
     const traces = [];
-    if (low && high && visible().length <= MOST_BANDS) {
+    if (low && high && few) {
       const none = { mode: "lines", line: { width: 0 }, hoverinfo: "skip", showlegend: false, legendgroup: name };
       traces.push({ ...none, x, y: low });
       traces.push({ ...none, x, y: high, fill: "tonexty", fillcolor: faint(colour(ink, i), 0.2) });
@@ -44,8 +44,10 @@
       const way = metric.lower ? -1 : 1;
       const left = scale(each.map((one) => way * one.naive));
       const right = scale(each.flatMap((one) => [one.value, one.low, one.high, one.known].filter((v) => typeof v === "number").map((v) => way * v)));
-      const traces = [], height = 110 + Math.max(190, 26 * some.length);
-      const room = Math.min(250, width * (width < 500 ? 0.36 : 0.3)), letters = Math.floor(room / 7.2) - 8;
+      // On a phone a name stands above its number.
+      const narrow = width < 500, high = narrow ? 36 : 20;
+      const traces = [], height = 110 + Math.max(190, (high + 6) * some.length);
+      const room = Math.min(250, width * (narrow ? 0.36 : 0.3)), letters = Math.floor((room - 16) / 7.2) - (narrow ? 0 : 8);
       some.forEach(([model, i], at) => {
         const one = each[at], ready = { hoverinfo: "skip", showlegend: false };
         if (isWide(one.low, one.high)) traces.push({ ...ready, x: [1, 1], y: [right(way * one.low), right(way * one.high)], mode: "lines", line: { color: faint(colour(ink, i), 0.4), width: 8 } });
@@ -55,9 +57,9 @@
       const label = (side, heights) => some.map(([model, i], at) => {
         const name = model.name.length > letters ? `${model.name.slice(0, letters - 1)}…` : model.name;
         const number = four(side ? each[at].value : each[at].naive), text = escaped(name);
-        return { x: side, y: heights[at], xanchor: side ? "left" : "right", xshift: side ? 12 : -12, showarrow: false, align: side ? "left" : "right", font: { color: ink.ink, size: 12 }, text: side ? `<b>${number}</b>  ${text}` : `${text}  <b>${number}</b>` };
+        return { x: side, y: heights[at], xanchor: side ? "left" : "right", xshift: side ? 12 : -12, showarrow: false, align: side ? "left" : "right", font: { color: ink.ink, size: 12 }, text: narrow ? `${text}<br><b>${number}</b>` : side ? `<b>${number}</b>  ${text}` : `${text}  <b>${number}</b>` };
       });
-      const least = 20 / (height - 110);
+      const least = high / (height - 110);
       const heads = ["model", "metric", "naive", "value", "low", "high"];
       return {
         height, data: traces, margin: { l: room, r: room, t: 24, b: 48 },
@@ -109,7 +111,7 @@
       const traces = model.mapped.map((one, j) => ({
         x: one.f, y: one.recall, name: one.mapping, mode: "lines+markers", customdata: one.k,
         line: { color: colour(ink, j + 1), width: 1.2, dash: DASHES[(j + 1) % DASHES.length] },
-        marker: { symbol: MARKS[j % MARKS.length] + "-open", size: 7 },
+        marker: { symbol: MARKS[j % MARKS.length] + "-open", size: 7, maxdisplayed: 30 },
         hovertemplate: "k = %{customdata}, f(k) = %{x:.1f}: %{y:.4f}",
       }));
       if (model.ranks) traces.unshift({ x: model.ranks.upto, y: model.ranks.cdf[0], name: "corrected", mode: "lines", line: { color: colour(ink, 0), width: 2.6 }, hovertemplate: "K = %{x}: %{y:.4f}" });
@@ -148,7 +150,7 @@
       const kinds = [["adaptive", "adaptive samples"], ["fixed", "fixed samples"]].filter(([kind]) => curves[kind]);
       const traces = kinds.flatMap(([kind, name], i) => {
         const one = curves[kind];
-        return banded(ink, i, name, one.pairs_per_user, [one.error, one.low, one.high], "%{x:,.0f} per user: %{y:.1%}");
+        return banded(ink, i, name, one.pairs_per_user, [one.error, one.low, one.high], "%{x:,.0f} per user: %{y:.1%}", true);
       });
       traces.push({ x: [here.pairs], y: [here.error], name: "this run", mode: "markers", marker: { symbol: "star", size: 17, color: ink.ink, line: { color: ink.page, width: 1.5 } }, hovertemplate: "this run, %{x:,.0f} per user: %{y:.1%}" });
       const costs = [...new Set(points.filter((p) => p.design === "fixed").map((p) => Math.round(p.pairs_per_user)))];
@@ -163,8 +165,9 @@
 
   const axis = (ink, given) => ({ gridcolor: ink.grid, zeroline: false, linecolor: ink.grid, ticks: "outside", tickcolor: ink.grid, ...given, title: { ...(given.title || {}), font: { size: 12, color: ink.soft }, standoff: 8 } });
 
-  function layoutOf(made, ink, more) {
-    const keyed = Boolean(made.legend || (printing && models.length > 1 && !made.margin));
+  // On paper, figures side by side have no room for a legend: it stands above them.
+  function layoutOf(made, ink, more, beside) {
+    const keyed = Boolean(made.legend || (printing && models.length > 1 && !made.margin && !beside));
     const rows = keyed ? Math.ceil(made.data.filter((one) => one.name).length / 4) : 0;
     return {
       height: made.height || 330,
@@ -188,9 +191,9 @@
     for (const name of names) {
       const box = $(`figure-${name}`);
       // Paper is narrower than the screen that the page was laid out for.
-      const paper = box.closest(".columns") ? 330 : 680;
+      const beside = Boolean(box.closest(".columns")), paper = beside ? 330 : 680;
       const made = FIGURES[name](ink, printing ? paper : box.clientWidth);
       box.style.height = `${made.height || 330}px`;
-      Plotly.react(box, asText(made.data), layoutOf(made, ink, printing ? { width: paper } : {}), { displayModeBar: false, responsive: true });
+      Plotly.react(box, asText(made.data), layoutOf(made, ink, printing ? { width: paper } : {}, beside), { displayModeBar: false, responsive: true });
     }
   }

@@ -80,7 +80,7 @@ def from_implicit(
     if users is None or items is None:
         raise InputError(
             f"{who} has neither factors nor similarities: fit it first (of an approximate model "
-            "give the one inside)"
+            "give the model inside it)"
         )
     return Factors(_on_host(users), _on_host(items), user_ids=user_ids, item_ids=item_ids)
 
