@@ -161,7 +161,7 @@ def test_vectors_and_matrices_are_computed_and_counted_too(data):
     for scorer in (tr.scoring.Dense(scores), tr.scoring.Factors(u[:, :6] * s[:6], vt[:6].T)):
         for design in (Fixed(num_negatives=20), Adaptive(budget=60), Auto(budget=100)):
             result = evaluate(scorer, data, design)
-            sampled = result.counts.pairs_per_user * result.protocol["targets"]
+            sampled = result.counts.pairs_per_user * result.protocol["users"]
             assert result.cost >= round(sampled)
             budget = getattr(design, "budget", None)
             if budget is not None:
@@ -455,9 +455,10 @@ def test_a_function_too_slow_for_all_users_is_asked_for_some(data, seconds, monk
     result = evaluate(meter.scorer(batch_pairs=32), data, Auto(seconds=seconds))
     assert "no time for all users" in result.reason
     n_targets = data[1][0].size // N_USERS
-    n_users = {1.0: 16, 10.0: 10.0 / 2e-3 // (32 * n_targets)}[seconds]
+    pairs = 31 + n_targets  # negatives are shared by the targets of a user
+    n_users = {1.0: 16, 10.0: 10.0 / 2e-3 // pairs}[seconds]
     assert result.protocol["users"] == pytest.approx(n_users, abs=1)
-    assert meter.asked == result.cost <= result.protocol["users"] * 32 * n_targets
+    assert meter.asked == result.cost <= result.protocol["users"] * pairs
     assert meter.twice == 0
     assert result.estimates.options["scope"] == "population"
 
@@ -491,7 +492,7 @@ def test_a_function_needs_a_bound(data):
     assert "whose pairs may cost money" in text
     assert f"Auto(budget=50) up to {50 * N_USERS:,} pairs" in text
     assert f"Adaptive() up to {200 * N_USERS:,} pairs" in text
-    assert f"Fixed(num_negatives=99) up to {100 * n_targets * N_USERS:,} pairs" in text
+    assert f"Fixed(num_negatives=99) up to {(99 + n_targets) * N_USERS:,} pairs" in text
     assert f"Exact() {everything:,} pairs" in text
     assert "Auto(seconds=60)" in text
     with pytest.raises(InputError, match="whose pairs may cost money"):

@@ -69,7 +69,7 @@ def design_of(case: str) -> tuple[Design, dict[str, Any]]:
     elif "lj24" in words:
         design = LJ24(start=20, stop=0.5, **replacement)
     elif "several adaptive" in case:
-        design = Adaptive(budget=3 * 51)  # three targets: 50 negatives and its own score each
+        design = Adaptive(budget=3 * 51)  # 150 negatives that three targets share
     elif "adaptive" in words:
         (negatives,) = re.findall(r"adaptive (\d+)", case)
         design = Adaptive(budget=int(negatives) + 1, **replacement)

@@ -75,7 +75,7 @@ def test_too_many_ties_to_spread(monkeypatch):
     from truerank.outcomes import paired as module
 
     monkeypatch.setattr(module, "MOST_OUTCOMES", 10)
-    with pytest.raises(InputError, match="ties of A are so many"):
+    with pytest.raises(InputError, match="A has so many ties"):
         counted().spread("A")
 
 

@@ -34,11 +34,11 @@ from truerank.rng import check_seed
 from truerank.sampling import users
 from truerank.sampling.carry_out import carry_out, pairs_within, while_drawing
 from truerank.sampling.counting import counts_of, paired_counts_of
-from truerank.sampling.joint import RankedTogether, check_own_negatives, remembering
+from truerank.sampling.joint import RankedTogether, check_own_negatives
 from truerank.sampling.placed import placed
 from truerank.scoring import ties as _ties
 from truerank.scoring._ids import Ids
-from truerank.scoring.ledger import Ledger, is_function
+from truerank.scoring.ledger import Ledger, asking_once, is_function
 from truerank.scoring.scorer import Scorer
 from truerank.scoring.task import Task
 
@@ -384,7 +384,7 @@ class Monitor(Result):
         """The setting, the scorer as it is to be asked, and pairs that choosing a design took."""
         if self._setting is not None:
             _check_same(self._setting, scorer)
-            return self._setting, remembering(scorer), 0
+            return self._setting, asking_once(scorer), 0
         asked = prepared(
             scorer, self._test, self._asked, train=self._train, seed=self._seed,
             keep_target=self._keep_target,
@@ -392,7 +392,7 @@ class Monitor(Result):
         task, design, spent = asked.task, asked.design, 0
         longest = int((task.n_items + task.n_targets - 1).max())
         check_answers(self.metrics, self._estimator, longest, self._confidence, self._scope)
-        found = remembering(scorer)
+        found = asking_once(scorer)
         reason = self._reason or f"{design!r}, as asked for"
         if isinstance(design, Auto):
             choice = auto.choose(

@@ -23,7 +23,7 @@ from truerank.sampling import _tie_modes, streams
 from truerank.sampling._drawing import Drawing, Ranked
 from truerank.sampling.carry_out import carry_out, drawing_of, while_drawing
 from truerank.sampling.frozen import negatives_of
-from truerank.scoring.ledger import asking
+from truerank.scoring.ledger import asking_once
 from truerank.scoring.scorer import Scorer, checked
 from truerank.scoring.task import Task
 
@@ -81,7 +81,7 @@ def rank_together(
         As in `carry_out`.
     """
     check_own_negatives(design)
-    asked = {name: remembering(scorer) for name, scorer in scorers.items()}
+    asked = {name: asking_once(scorer) for name, scorer in scorers.items()}
     ranked = {
         name: carry_out(scorer, tasks[name], design, seed=seed, ties=ties, progress=progress)
         for name, scorer in asked.items()
@@ -128,15 +128,6 @@ def drawing_again(design: Design, task: Task, seed: int, ties: str) -> Drawing:
     if isinstance(design, (Fixed, Adaptive)):
         drawing = dataclasses.replace(drawing, draw=design.draw)
     return drawing
-
-
-def remembering(scorer: Scorer) -> Scorer:
-    """A scorer that is asked for no pair twice; vectors and matrices as they are."""
-    ledger = asking(scorer)
-    if ledger is None:
-        return scorer
-    ledger.remember()
-    return ledger
 
 
 def _kept_pairs(ranked: Mapping[str, Ranked], baseline: str) -> Pairs:

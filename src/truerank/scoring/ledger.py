@@ -362,7 +362,7 @@ def asking_within(scorer: Scorer, limit: int | None) -> Scorer:
 
 
 def asking_once(scorer: Scorer) -> Scorer:
-    """A scorer that asks a function for no pair twice, where pairs may come again.
+    """A scorer that is asked for no pair twice, where pairs may come again.
 
     Parameters
     ----------
@@ -372,10 +372,10 @@ def asking_once(scorer: Scorer) -> Scorer:
     Returns
     -------
     Scorer
-        A ledger that remembers, for a function; other scorers as they are.
+        A ledger that remembers; vectors and score matrices, which are computed, as they are.
     """
-    if not is_function(scorer):
+    ledger = asking(scorer)
+    if ledger is None:
         return scorer
-    ledger = scorer if isinstance(scorer, Ledger) else Ledger(scorer)
     ledger.remember()
     return ledger

@@ -31,23 +31,27 @@ def counted(models, test, design, seed=0):
     return {name: tr.count(one, test, design, seed=seed) for name, one in models.items()}
 
 
-def test_differences_are_covered_and_narrower_than_unpaired():
-    inside, width = [], []
+def test_differences_are_covered_and_of_the_population_narrower_than_unpaired():
+    inside, width, narrower = [], [], []
     for seed in range(16):
         models, test = problem(seed)
         counts = counted(models, test, tr.designs.Fixed(num_negatives=60), seed)
         exact = counted(models, test, "exact")
         for metric in METRICS:
-            paired, alone = (
-                tr.compare(counts, metric, unpaired=unpaired).differences[0]
+            paired, alone, of_all, all_alone = (
+                tr.compare(counts, metric, scope=scope, unpaired=unpaired).differences[0]
+                for scope in ("these-users", "population")
                 for unpaired in (False, True)
             )
             truth = tr.compare(exact, metric).differences[0]
             sign = 1.0 if truth.model == paired.model else -1.0
             inside.append(paired.low <= sign * truth.value <= paired.high)
             width.append((paired.high - paired.low) / (alone.high - alone.low))
+            narrower.append((of_all.high - of_all.low) / (all_alone.high - all_alone.low))
     assert np.mean(inside) >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / 16)
-    assert np.mean(width) < 0.9
+    # Blocks of users do not tell what the negatives have in common, only that it does no harm.
+    assert np.mean(width) <= 1.0
+    assert np.mean(narrower) < 0.9
 
 
 def test_a_model_and_itself_differ_by_nothing_in_the_population():

@@ -355,7 +355,7 @@ def test_paired_counts_add_up():
     assert mixed["A"] == whole["A"] + exact["A"]
 
 
-def test_several_targets_are_compared_unpaired_and_repeated_draws_matched():
+def test_several_targets_are_paired_by_blocks_and_repeated_draws_matched():
     rows = pd.DataFrame({"user_id": [1, 1, 2, 3], "item_id": [7, 8, 7, 9], "rank": [1, 5, 2, 30]})
     other = rows.assign(rank=[3, 1, 1, 9]).iloc[::-1]
     options = {
@@ -364,7 +364,7 @@ def test_several_targets_are_compared_unpaired_and_repeated_draws_matched():
     with pytest.raises(InputError, match="count each model on its own"):
         tr.PairedCounts.from_tables({"A": rows, "B": other}, **options)
     found = tr.compare({"A": rows, "B": other}, "recall@2", **options)
-    assert not found.paired
+    assert found.paired
     assert found["A", "B"].value == pytest.approx((0.5 + 1) / 3 - (0.5 + 1) / 3)
     draws = pd.DataFrame({"user_id": [1, 1, 2, 2], "rank": [1, 2, 3, 1]})
     twice = tr.PairedCounts.from_tables(

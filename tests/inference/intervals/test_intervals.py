@@ -397,3 +397,28 @@ def test_how_far_mle_lies_is_counted_in_logits_and_to_the_better(metric):
              for est in (of_mle, of_smooth)]  # fmt: skip
     apart = np.diff(np.log(share) - np.log1p(-np.array(share)))[0]
     assert told.apart[0] == pytest.approx(-apart, rel=1e-3)
+
+
+def test_users_with_several_targets_scatter_as_told():
+    """Estimates from other users of one kind, against what single tables tell of their scatter.
+
+    A standard deviation of 40 draws is known to 11 %; three times that is allowed.
+    """
+    items = np.random.default_rng(0).normal(size=(8, 400))
+    wanted = tr.metrics.parse(["recall@10", "ndcg@10", "hit_rate@10"])
+    values, told = [], []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        taste = rng.normal(size=(250, 8)) @ items
+        liked = np.argsort(-(taste + 3.0 * rng.normal(size=taste.shape)), axis=1)
+        number = rng.integers(3, 8, 250)
+        chosen = [row[:n] for row, n in zip(liked, number, strict=True)]
+        test = np.repeat(np.arange(250), number), np.concatenate(chosen)
+        scorer = tr.scoring.Dense(taste + rng.normal(size=taste.shape))
+        counts = tr.count(scorer, test, tr.designs.Fixed(num_negatives=60), seed=seed)
+        fitted = Fitted.of(counts, tr.estimators.Smooth(), wanted)
+        each = counts.targets_per_user
+        values.append([each * fitted.fit.values[metric.key] for metric in wanted])
+        told.append(each * np.hypot(fitted.law.negatives, fitted.law.users))
+    ratio = np.mean(told, axis=0) / np.std(values, axis=0, ddof=1)
+    assert ratio == pytest.approx(np.ones(3), abs=0.33)
