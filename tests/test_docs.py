@@ -178,6 +178,9 @@ def test_notebooks_print_what_they_show(path, tmp_path, monkeypatch):
         shown += bool(stored)
         assert all(output["output_type"] != "error" for output in cell["outputs"])
     assert shown >= 3
+    from matplotlib import pyplot  # a notebook's plots stay open
+
+    pyplot.close("all")
 
 
 class _Printed:

@@ -549,7 +549,9 @@ def _axes(ax: Any, *, height: float = 0.0) -> Any:
         from matplotlib import pyplot
         from matplotlib.axes import Axes
     except ImportError:
-        raise MissingExtraError("plots need matplotlib: pip install matplotlib") from None
+        raise MissingExtraError(
+            "plots need matplotlib, which truerank[plot] brings: pip install matplotlib"
+        ) from None
     if ax is None:
         figure, ax = pyplot.subplots(layout="constrained")
         width, usual = figure.get_size_inches()

@@ -130,7 +130,7 @@ def test_a_split_with_a_protocol_that_is_none(here: Path) -> None:
     (key,) = (key for key in table.schema.metadata if json_in(table.schema.metadata[key]))
     for notes in (b"{", b"[" * 100_000, b"[1]", b"3"):
         pq.write_table(table.replace_schema_metadata({key: notes}), path)
-        with pytest.raises(tr.InputError, match="says how it was split in a damaged way"):
+        with pytest.raises(tr.InputError, match="the note on how it was split is damaged"):
             tr.data.read_split(here / "mine")
 
 

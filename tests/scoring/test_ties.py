@@ -264,7 +264,7 @@ def test_constant_scorer_among_a_sample_with_replacement():
 
 def test_too_many_outcomes(monkeypatch):
     monkeypatch.setattr(_spreading, "MOST_OUTCOMES", 10)
-    with pytest.raises(InputError, match=r"over 10 outcomes; say ties='random'"):
+    with pytest.raises(InputError, match=r"more than 10 outcomes; say ties='random'"):
         count([0, 0], [8, 8], "spread", n_items=[50, 51])
 
 

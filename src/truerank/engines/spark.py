@@ -417,7 +417,8 @@ def _pyspark() -> Any:
         import pyspark.sql
     except ImportError as error:
         raise MissingExtraError(
-            "Spark needs pyspark 4: pip install 'pyspark>=4' (and Java 17 or newer)"
+            "Spark needs pyspark 4, which truerank[spark] brings: pip install 'pyspark>=4' "
+            "(and Java 17 or newer)"
         ) from error
     return pyspark.sql
 

@@ -166,7 +166,7 @@ def _newton(bent: FloatArray, slope: FloatArray, *, definite: bool) -> FloatArra
 
 
 def _log_determinant(bent: FloatArray, *, definite: bool) -> float:
-    """Of the log posterior's curvatures."""
+    """The log of the determinant of the log posterior's curvatures."""
     if definite:
         root = np.linalg.cholesky(_raised(bent, 1.0))
         return 2.0 * float(np.log(np.diag(root)).sum())

@@ -60,7 +60,8 @@ class ALS(Model[Factors]):
             from threadpoolctl import threadpool_limits
         except ImportError:
             raise MissingExtraError(
-                "ALS needs implicit: pip install implicit (IALS does without)"
+                "ALS needs implicit, which truerank[models] brings: pip install implicit "
+                "(IALS does without)"
             ) from None
         # implicit runs its own threads, which those of BLAS would slow down several times.
         with threadpool_limits(1, "blas"):

@@ -30,7 +30,9 @@ def engine() -> Any:
     try:
         import jinja2
     except ImportError:
-        raise MissingExtraError("reports need jinja2: pip install jinja2") from None
+        raise MissingExtraError(
+            "reports need jinja2, which truerank[report] brings: pip install jinja2"
+        ) from None
     return jinja2
 
 

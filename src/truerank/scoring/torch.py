@@ -179,7 +179,8 @@ def import_torch() -> Any:
         import torch
     except ImportError as error:
         raise MissingExtraError(
-            "scoring with a torch module needs torch: pip install torch"
+            "scoring with a torch module needs torch, which truerank[models] brings: "
+            "pip install torch"
         ) from error
     return torch
 

@@ -34,7 +34,9 @@ def import_torch(model: str) -> Any:
     try:
         import torch
     except ImportError as error:
-        raise MissingExtraError(f"{model} needs torch: pip install torch") from error
+        raise MissingExtraError(
+            f"{model} needs torch, which truerank[models] brings: pip install torch"
+        ) from error
     return torch
 
 

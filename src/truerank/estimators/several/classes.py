@@ -11,6 +11,8 @@ from truerank.outcomes.counts import RankCounts
 
 LEAST = 120  # targets of a class; thinner ones are pooled with their neighbours of like places
 FEWEST = 50  # targets of like places; fewer are pooled with those of better ones
+# Both are so many times smaller where laws differ by offset, too, which they do a lot.
+_FINER = 3.0
 _BINS = 64  # of numbers of targets, and more than there ever are
 
 
@@ -50,10 +52,11 @@ def classes_of(counts: RankCounts, last: float) -> Classes:
     shape = int(place.max()) + 1, int(other.max()) + 1
     weight = np.bincount(place * shape[1] + other, counts.weight, minlength=shape[0] * shape[1])
     weight = weight.reshape(shape)
+    finer = _FINER if counts.offset.any() else 1.0
     table = np.empty(shape, dtype=np.int64)
     number = 0
     for at, row in enumerate(weight):  # places apart: the best of many and the rest of few differ
-        if at and row.sum() < FEWEST:
+        if at and row.sum() < FEWEST / finer:
             table[at] = table[at - 1]
             continue
         number += int(at > 0)
@@ -61,6 +64,6 @@ def classes_of(counts: RankCounts, last: float) -> Classes:
         for column, more in enumerate(row.tolist()):
             table[at, column] = number
             held, left = held + more, left - more
-            if held >= LEAST and left >= LEAST:
+            if min(held, left) >= LEAST / finer:
                 number, held = number + 1, 0.0
     return Classes(table)

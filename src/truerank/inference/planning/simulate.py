@@ -215,7 +215,7 @@ def simulated_ranks(
         The law of the ranks (as a budget cut it), sample sizes and sampled ranks.
     """
     n_targets = global_rank.size
-    n_users = n_targets if user is None else int(user[-1]) + 1
+    n_users = n_targets if user is None else int(user.max()) + 1
     scheme = design.scheme(int(n_items.max()) if catalogue is None else catalogue)
     sizes, total = n_items, None
     if isinstance(design, Fixed):
@@ -277,7 +277,7 @@ def _pairs_per_user(sample_size: IntArray, user: IntArray | None) -> float:
     """Scored pairs per user; ``user`` as in `simulated_ranks`."""
     if user is None:
         return float(sample_size.mean())
-    return float(shared_pairs(user, sample_size) / (user[-1] + 1))
+    return float(shared_pairs(user, sample_size) / (user.max() + 1))
 
 
 @_blas.one_thread()
