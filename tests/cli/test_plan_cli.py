@@ -43,6 +43,15 @@ def test_large_numbers_are_not_cut(run: Any) -> None:
         assert f" {one['total_pairs']:,.0f} " in text
 
 
+def test_numbers_too_large_for_a_table_have_three_digits(run: Any, monkeypatch: Any) -> None:
+    plan = tr.plan(10**9, 10**6, "recall@10", 0.05, designs="exact")
+    monkeypatch.setattr("truerank.inference.planning.plan.plan", lambda *args, **more: plan)
+    text = run("plan", "--n-items", 10**9, "--n-users", 10**6).out
+    assert max(map(len, text.splitlines())) <= 80
+    assert "interval ±" in text
+    assert " 1.00e+15 " in text
+
+
 def test_a_pilot_file_or_an_exponent(run: Any, ranks: np.ndarray) -> None:
     ask = ("-m", "recall@100", "--error", 0.5, "--confidence", 0.9, "--json")
     pilot = ("--like", "ranks.csv", "--n-items", 3706, "--sample-size", 100)

@@ -99,6 +99,11 @@ def options(one: Planned) -> str:
     return f"--design {shlex.quote(repr(one.design))}"
 
 
+def _number(pairs: float) -> str:
+    """Pairs in full, or three digits of more than a table has room for."""
+    return f"{pairs:,.0f}" if pairs < 1e10 else f"{pairs:.2e}"
+
+
 def _draw(console: Console, found: Plan) -> None:
     from rich import box
     from rich.table import Table
@@ -118,8 +123,8 @@ def _draw(console: Console, found: Plan) -> None:
         table.add_row(
             one.name,
             f"{one.n_users:,}",
-            f"{one.pairs_per_user:,.0f}",
-            f"{one.total_pairs:,.0f}",
+            _number(one.pairs_per_user),
+            _number(one.total_pairs),
             f"{100 * one.error:.1f} %",
             f"{100 * found.half_width(one.error):.1f} %",
         )

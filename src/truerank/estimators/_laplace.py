@@ -130,8 +130,7 @@ def find_mode(
         value -= 0.5 * float(z @ z)
         slope = factor.T @ gradient - z
         bent = factor.T @ curvature @ factor
-        definite = _is_definite(bent)
-        step = _newton(bent, slope, definite=definite)
+        step, definite = _newton(bent, slope)
         gain = float(slope @ step)
         if gain < _TOLERANCE:  # Newton's last step squares what is left: no need to look again
             z, value, converged = z + step, value + 0.5 * gain, True
@@ -148,21 +147,19 @@ def find_mode(
     return Mode(centre + factor @ z, evidence, n_iter, converged, factor, bent, definite)
 
 
-def _is_definite(bent: FloatArray) -> bool:
-    """Whether no curvature of the log posterior is too small: a tenth of the cost of them all."""
+def _newton(bent: FloatArray, slope: FloatArray) -> tuple[FloatArray, bool]:
+    """Newton's step where the log-likelihood has curvature ``bent`` and the prior that of I.
+
+    And whether no curvature of the log posterior is too small: a tenth of the cost of them all.
+    """
+    raised = _raised(bent, 1.0 - _LEAST_CURVATURE)
     try:
-        np.linalg.cholesky(_raised(bent, 1.0 - _LEAST_CURVATURE))
+        np.linalg.cholesky(raised)
     except np.linalg.LinAlgError:
-        return False
-    return True
-
-
-def _newton(bent: FloatArray, slope: FloatArray, *, definite: bool) -> FloatArray:
-    """Newton's step where the log-likelihood has curvature ``bent`` and the prior that of I."""
-    if definite:
-        return np.linalg.solve(_raised(bent, 1.0), slope)
-    values, vectors = _curvatures(bent)
-    return np.asarray(vectors @ ((vectors.T @ slope) / values))
+        values, vectors = _curvatures(bent)
+        return np.asarray(vectors @ ((vectors.T @ slope) / values)), False
+    raised.flat[:: slope.size + 1] += _LEAST_CURVATURE
+    return np.linalg.solve(raised, slope), True
 
 
 def _log_determinant(bent: FloatArray, *, definite: bool) -> float:

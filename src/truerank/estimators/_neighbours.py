@@ -136,11 +136,13 @@ def _rank_grid(sample_size: int) -> IntArray:
     head = _rising(sample_size.bit_length())
     # The first half is that of all samples, the last ranks are every one; in between, step by step.
     half = int(np.searchsorted(head, sample_size // 2, side="right"))
-    ranks = [int(head[half])]
-    while ranks[-1] < sample_size - _EVERY:
-        ranks.append(ranks[-1] + max(1, int(STEP * min(ranks[-1], sample_size - ranks[-1]))))
-    last = np.arange(ranks[-1] + 1, sample_size + 1)
-    grid = np.concatenate([head[:half], ranks, last])
+    rest = sample_size - int(head[half])
+    steps = [rest]
+    while rest > _EVERY:
+        rest -= int(STEP * rest) or 1
+        steps.append(rest)
+    last = np.arange(sample_size - rest + 1, sample_size + 1)
+    grid = np.concatenate([head[:half], sample_size - np.array(steps), last])
     return np.asarray(grid[grid <= sample_size], dtype=np.int64)
 
 

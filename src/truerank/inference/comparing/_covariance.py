@@ -72,7 +72,7 @@ class Scatter:
             noise = rng.standard_normal((min(step, n_draws - begin), len(values)))
             drawn = np.asarray(values) + noise @ root.T
             first = drawn >= drawn.max(axis=1, keepdims=True)
-            wins += (first / first.sum(axis=1, keepdims=True)).sum(axis=0)
+            wins += (1.0 / first.sum(axis=1)) @ first
         return wins / n_draws
 
 
