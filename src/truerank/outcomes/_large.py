@@ -189,12 +189,12 @@ class _Text(Large):
         with self._readable():
             self._file = _text.TextFile(path)
             self.empty = tables.read(self._file.header(), name=self.name)
-        self._settled: dict[tuple[str, ...], _text.Columns] = {}
+        self._settled: dict[tuple[str, ...], _text.ColumnTypes] = {}
 
     def n_rows(self, columns: Sequence[str]) -> int:
         return self._columns(columns).n_rows
 
-    def _columns(self, columns: Sequence[str]) -> _text.Columns:
+    def _columns(self, columns: Sequence[str]) -> _text.ColumnTypes:
         """What they are; the file is read through once to find out."""
         key = tuple(columns)
         if key not in self._settled:

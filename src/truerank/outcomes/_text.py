@@ -34,7 +34,7 @@ def kind_of(path: Path) -> tuple[str, bool]:
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnTypes:
     """What the columns of a text file are: their Arrow types, those with decimal commas, rows."""
 
     kinds: dict[str, Any]
@@ -85,7 +85,7 @@ class TextFile:
         with self._opened({}, None) as reader:
             return reader.schema.empty_table()
 
-    def blocks(self, columns: Columns, names: Sequence[str]) -> Iterator[Any]:
+    def blocks(self, columns: ColumnTypes, names: Sequence[str]) -> Iterator[Any]:
         """Tables of a block's rows each, of some columns, which `settle` gave kinds."""
         import pyarrow as pa
 
@@ -98,7 +98,7 @@ class TextFile:
                         table = table.set_column(at, name, _with_points(table.column(at)))
                 yield table
 
-    def settle(self, names: Sequence[str]) -> Columns:
+    def settle(self, names: Sequence[str]) -> ColumnTypes:
         """What all values of some columns are, as `read` finds it, by reading on to the end.
 
         A column is of the first kind in `_kinds` that all its values can be.
@@ -117,7 +117,7 @@ class TextFile:
                     raise
                 kinds[name] = _looser(kinds[name])
 
-    def _settled(self, kinds: dict[str, Any], names: Sequence[str]) -> Columns:
+    def _settled(self, kinds: dict[str, Any], names: Sequence[str]) -> ColumnTypes:
         import pyarrow as pa
 
         n_rows = 0
@@ -132,7 +132,7 @@ class TextFile:
                         del n_filled[name]
                     else:
                         n_filled[name] += n_here
-        return Columns(kinds, frozenset(name for name, n in n_filled.items() if n), n_rows)
+        return ColumnTypes(kinds, frozenset(name for name, n in n_filled.items() if n), n_rows)
 
     @contextlib.contextmanager
     def _opened(self, kinds: dict[str, Any], names: list[str] | None) -> Iterator[Any]:

@@ -21,7 +21,7 @@ _PAIRS = 2**20  # scored and compared at a time
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptItems:
     """What is known of the kept items of a task.
 
     Attributes
@@ -39,7 +39,7 @@ class Kept:
     pairs: int
 
 
-def above(scorer: Scorer, task: Task, ties: int, tie_keys: Keys) -> Kept:
+def above(scorer: Scorer, task: Task, ties: int, tie_keys: Keys) -> KeptItems:
     """Score the kept items of every user, and count those above each of its targets.
 
     Parameters
@@ -56,7 +56,7 @@ def above(scorer: Scorer, task: Task, ties: int, tie_keys: Keys) -> Kept:
 
     Returns
     -------
-    Kept
+    KeptItems
         Counts and scores.
     """
     assert task.kept is not None
@@ -87,7 +87,7 @@ def above(scorer: Scorer, task: Task, ties: int, tie_keys: Keys) -> Kept:
             same[:, None], ties, tie_keys[rows[at]], item[place][:, None], task.target[rows[at]]
         )[:, 0]
         offset[rows] = np.bincount(at[over], minlength=rows.size)
-    return Kept(offset, target_score, int(n_kept.sum()))
+    return KeptItems(offset, target_score, int(n_kept.sum()))
 
 
 def _scores(scorer: Scorer, user: IntArray, item: IntArray) -> FloatArray:

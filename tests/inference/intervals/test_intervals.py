@@ -422,3 +422,12 @@ def test_users_with_several_targets_scatter_as_told():
         told.append(each * np.hypot(fitted.law.negatives, fitted.law.users))
     ratio = np.mean(told, axis=0) / np.std(values, axis=0, ddof=1)
     assert ratio == pytest.approx(np.ones(3), abs=0.33)
+
+
+@pytest.mark.filterwarnings("error")
+def test_one_user_with_two_targets_has_an_interval():
+    scorer = tr.scoring.Dense(np.random.default_rng(0).normal(size=(1, 40)))
+    design = Fixed(num_negatives=5)
+    for scope in ("these-users", "population"):
+        found = tr.evaluate(scorer, ([0, 0], [1, 2]), design, metrics="recall@3", scope=scope)
+        assert 0.0 <= found["recall@3"].low <= found["recall@3"].high <= 1.0

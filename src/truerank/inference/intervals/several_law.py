@@ -199,8 +199,11 @@ def _redrawn(
     of_users = np.zeros((int(user.max()) + 1, *gains.shape[::2]))
     np.add.at(of_users, user, gains.swapaxes(0, 1))
     by_negatives = of_users.var(axis=1, ddof=1).sum(axis=0) / row.size
-    by_users = of_users.mean(axis=1).var(axis=0, ddof=1) * of_users.shape[0] / row.size
-    by_users = np.maximum(by_users - by_negatives / _TIMES, 0.0)
+    n_users = of_users.shape[0]
+    by_users = np.zeros_like(by_negatives)
+    if n_users > 1:
+        by_users = of_users.mean(axis=1).var(axis=0, ddof=1) * n_users / row.size
+        by_users = np.maximum(by_users - by_negatives / _TIMES, 0.0)
     total = counts.total_weight
     return off.mean(axis=0), by_negatives / total, ranks / total, by_users / total
 

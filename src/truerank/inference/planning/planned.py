@@ -203,9 +203,10 @@ class Plan(Result, Sequence[Planned]):
         'Goal: recall@50 ≈ 0.5 with a relative error of 20 % (interval ± 40 %), for these users'
         """
         whose = "these users" if self.scope == "these-users" else "all users they are a sample of"
+        half = float(f"{self.half_width(self.error):.2g}")
         return (
             f"Goal: {self.metric} ≈ {self.value:.2g} with a relative error of "
-            f"{percent(self.error)} (interval ± {100 * self.half_width(self.error):.2g} %), "
+            f"{percent(self.error)} (interval ± {percent(half)}), "
             f"for {whose}"
         )
 
